@@ -1,0 +1,116 @@
+"""Networks from torch modules."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from polycarve.errors import MissingDependencyError, NetworkError, UnsupportedLayerError
+from polycarve.networks.activation import RELU
+from polycarve.networks.arrays import numbers
+from polycarve.networks.network import Layer, Network
+from polycarve.rational import ExactArray
+
+# Relative to the size of the outputs: far above float64 rounding, far below a wrong layer.
+_AGREEMENT = 1e-9
+
+
+def read(module: Any) -> Network:
+    """See `Network.from_torch`."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingDependencyError("torch", "torch", "reading a torch module") from None
+    from torch import nn
+
+    if not isinstance(module, nn.Module):
+        raise NetworkError(f"a {type(module).__name__} is not a torch module.")
+    parts = list(_leaves(module, ""))
+    known = (nn.Linear, nn.ReLU, nn.Flatten, nn.Identity, nn.Dropout, nn.AlphaDropout)
+    unknown = [f"{name or 'the module'} ({type(part).__name__})" for name, part in parts
+               if not isinstance(part, known)]
+    if unknown:
+        raise UnsupportedLayerError(
+            f"cannot read {', '.join(unknown)}. Supported: Linear, ReLU, Flatten, Dropout, "
+            f"Identity, nested in Sequential. A final Softmax, Sigmoid or LogSoftmax can be "
+            f"dropped: the regions do not depend on it."
+        )
+    layers: list[Layer] = []
+    width = next((part.in_features for _, part in parts if isinstance(part, nn.Linear)), 0)
+    if not width:
+        raise NetworkError("the module has no Linear layer, so there is nothing to carve.")
+    input_dim = width
+    for name, part in parts:
+        before = len(layers)
+        if isinstance(part, nn.Linear):
+            weight, bias = _linear(part, name)
+            if weight.shape[1] != width:
+                raise NetworkError(
+                    f"layer {name or 'Linear'} reads {weight.shape[1]} values but {width} come in."
+                )
+            layers.append(Layer(weight, bias, None, (before,)))
+            width = weight.shape[0]
+        elif isinstance(part, nn.ReLU):
+            if layers and layers[-1].activation is None:
+                last = layers.pop()
+                layers.append(Layer(last.weight, last.bias, RELU, last.inputs))
+            else:  # a ReLU of the input, or of another ReLU's output
+                eye, zero = ExactArray.eye(width), ExactArray.of(np.zeros(width))
+                layers.append(Layer(eye, zero, RELU, (before,)))
+    net = Network(layers, input_dim)
+    _compare(net, module)
+    return net
+
+
+def _leaves(module: Any, name: str) -> Iterator[tuple[str, Any]]:
+    from torch import nn
+
+    if isinstance(module, nn.Sequential):
+        # _modules keeps a module that is used twice; children() would give it once.
+        for key, child in module._modules.items():
+            yield from _leaves(child, f"{name}.{key}" if name else key)
+    else:
+        yield name, module
+
+
+def _linear(part: Any, name: str) -> tuple[ExactArray, ExactArray]:
+    import torch
+
+    where = f"layer {name or 'Linear'}"
+    tensors = [part.weight, part.bias]
+    if any(isinstance(t, torch.nn.parameter.UninitializedParameter) or (t is not None and t.is_meta)
+           for t in tensors):
+        raise NetworkError(f"{where} has no weights yet. Run or load the module first.")
+    if part.weight.is_complex():
+        raise NetworkError(f"{where} has complex weights. Real ones are needed.")
+    weight, bias = (
+        None if t is None else t.detach().cpu().to(torch.float64).numpy().copy() for t in tensors
+    )
+    if bias is None:
+        bias = np.zeros(len(part.weight))
+    return numbers(weight, f"weights of {where}"), numbers(bias, f"bias of {where}")
+
+
+def _compare(net: Network, module: Any) -> None:
+    """Run the module itself, on a copy, and refuse the network if it computes something else."""
+    import torch
+
+    points = np.random.default_rng(0).normal(size=(16, net.input_dim))
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            clone = copy.deepcopy(module).cpu().to(torch.float64).eval()
+            theirs = clone(torch.from_numpy(points)).numpy()
+    except Exception as error:
+        raise NetworkError(
+            f"the module's own forward pass fails on inputs of shape (16, {net.input_dim}): {error}"
+        ) from error
+    ours = net(points)
+    scale = 1.0 + float(np.abs(ours).max(initial=0.0))
+    if theirs.shape != ours.shape or not np.allclose(theirs, ours, rtol=0, atol=_AGREEMENT * scale):
+        raise NetworkError(
+            "the module computes something else than its Linear and ReLU layers say. Does it have "
+            "hooks, its own forward, or a Flatten in an unusual place? Rebuild it as a Sequential."
+        )
