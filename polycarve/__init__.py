@@ -1,1 +1,59 @@
-"""stub"""
+"""Exact enumeration of the activation regions of ReLU networks.
+
+>>> import polycarve as pc
+>>> net = pc.Network.from_arrays([[[1, 0], [0, 1]], [[1, -1]]])
+>>> carving = pc.carve(net, pc.Box([-1, -1], [1, 1]))
+>>> len(carving), carving[0].code
+(4, 'ii')
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polycarve.carving import Carving as Carving
+    from polycarve.carving import Region as Region
+    from polycarve.domains import Box as Box
+    from polycarve.domains import Space as Space
+    from polycarve.errors import PolycarveError as PolycarveError
+    from polycarve.networks import Network as Network
+    from polycarve.recursion import MethodChoice as MethodChoice
+    from polycarve.recursion import carve as carve
+    from polycarve.recursion import count_regions as count_regions
+    from polycarve.recursion import region_at as region_at
+    from polycarve.recursion import select_method as select_method
+    from polycarve.splitting.drive import Limits as Limits
+
+__version__ = "0.1.0"
+
+# Loaded on first use: importing polycarve costs next to nothing.
+_HOMES = {
+    "Box": "polycarve.domains",
+    "Carving": "polycarve.carving",
+    "Limits": "polycarve.splitting.drive",
+    "MethodChoice": "polycarve.recursion",
+    "Network": "polycarve.networks",
+    "PolycarveError": "polycarve.errors",
+    "Region": "polycarve.carving",
+    "Space": "polycarve.domains",
+    "carve": "polycarve.recursion",
+    "count_regions": "polycarve.recursion",
+    "region_at": "polycarve.recursion",
+    "select_method": "polycarve.recursion",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'polycarve' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

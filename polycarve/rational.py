@@ -131,6 +131,9 @@ class ExactArray:
             part[()] = whole
         return ExactArray(part, self.denominator)
 
+    def reshape(self, *shape: int) -> ExactArray:
+        return ExactArray(self.numerators.reshape(*shape), self.denominator)
+
     def __add__(self, other: ExactArray) -> ExactArray:
         common = math.lcm(self.denominator, other.denominator)
         left = self.numerators * (common // self.denominator)

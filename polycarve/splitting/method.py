@@ -41,11 +41,13 @@ class Method(Protocol):
     """A way to decide which hyperplanes cut a cell.
 
     ``resolution`` says how far apart, relative to data of size one, two hyperplanes must be for
-    the method to tell them apart; what is closer counts as doubtful.
+    the method to tell them apart; what is closer counts as doubtful. ``budget`` is how many
+    steps take a fraction of a second: how often the loop looks up from its work.
     """
 
     name: str
     resolution: float
+    budget: int
 
     def start(self, program: Program) -> Cells:
         """Return the domain as a frontier."""

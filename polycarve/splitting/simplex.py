@@ -20,6 +20,7 @@ class Simplex:
 
     name = "simplex"
     resolution = 1e-12
+    budget = 200_000
 
     def start(self, program: Program) -> Cells:
         k = program.n_free
@@ -142,7 +143,11 @@ class _Workspace:
         counters = self.counters
         n = int(counters[steps.LEAVES])
         kept = slice(0, n)
-        leaves = Leaves(self.leaves.packed[kept], self.leaves.points[kept], self.leaves.inside[kept])
+        leaves = Leaves(  # copies, so that the unused part of the buffers is let go
+            self.leaves.packed[kept].copy(),
+            self.leaves.points[kept].copy(),
+            self.leaves.inside[kept].copy(),
+        )
         return Advance(
             n_leaves=n,
             leaves=leaves,

@@ -192,11 +192,21 @@ def is_interior(k, u, lower, upper, side_noise, m, rows, row_noise, ratio):
 
 
 @kernel
-def leaf_point(k, lower, upper, side_noise, m, rows, row_noise, ratio, E, v, p, out):
-    """Write the most central of a few candidates that is interior; False if none is."""
-    # Along each edge of the vertex, as far as the cell goes: the corners of a simplex inside it.
+def leaf_point(k, lower, upper, side_noise, m, rows, row_noise, ratio, E, v, p, witness, n_known,
+               out):
+    """Write the first of a few candidates that is proven interior; False if none is."""
     for j in range(k):
         out[j] = 0.0
+    for t in range(n_known):
+        for j in range(k):
+            out[j] += witness[t, j]
+    for j in range(k):
+        out[j] = 0.5 * (p[j] + out[j] / n_known) if n_known > 0 else p[j]
+    if is_interior(k, out, lower, upper, side_noise, m, rows, row_noise, ratio):
+        return True
+    # The centre of the simplex between the vertex and the far ends of its edges.
+    for j in range(k):
+        out[j] = v[j]
     for q in range(k):
         limit = np.inf
         for face in range(2 * k + m):
@@ -215,7 +225,7 @@ def leaf_point(k, lower, upper, side_noise, m, rows, row_noise, ratio, E, v, p, 
             for j in range(k):
                 out[j] += limit * E[q, j] / (k + 1)
     for j in range(k):
-        out[j] = 0.5 * (p[j] + v[j] + out[j])
+        out[j] = 0.5 * (p[j] + out[j])
     if is_interior(k, out, lower, upper, side_noise, m, rows, row_noise, ratio):
         return True
     for j in range(k):
@@ -439,7 +449,8 @@ def carve_cell(
         leaf = counters[LEAVES]
         counters[LEAVES] = leaf + 1
         progress[0] += math.ldexp(1.0, -depth)
-        inside = leaf_point(k, lower, upper, side_noise, m, rows, row_noise, ratio, E, v, p, other)
+        inside = leaf_point(k, lower, upper, side_noise, m, rows, row_noise, ratio, E, v, p,
+                            witness, min(info[0], witness.shape[0]), other)
         if not inside:
             counters[DOUBTS] += 1
         if leaf < leaf_bits.shape[0]:

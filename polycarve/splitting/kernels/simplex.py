@@ -250,8 +250,14 @@ def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, row
         if purpose == SPLIT:
             if value <= 4.0 * f_noise:
                 return ON_PLANE
-        elif value < -CLEAR * f_size or value < -4.0 * price_noise:
+        elif value < -CLEAR * f_size:
             return CROSSED
+        elif value < -4.0 * price_noise:
+            # So small a value may be the drift of the vertex: look again from a fresh one.
+            if info[1] == 0:
+                return CROSSED
+            info[1] = 40
+            continue
         if best < 0:
             return OPTIMAL
         total += 1

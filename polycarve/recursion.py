@@ -1,0 +1,276 @@
+"""The public door: `carve`, `count_regions`, `region_at`, `select_method`."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polycarve.carving import Carving, Region, single_region
+from polycarve.domains import Domain, Space, as_domain
+from polycarve.errors import InputError
+from polycarve.networks import Network, as_network, locating
+from polycarve.rational import ExactArray, strict_feasibility
+from polycarve.splitting import drive
+from polycarve.splitting.drive import Limits, Progress
+from polycarve.splitting.method import method_named
+from polycarve.splitting.program import compile_program
+
+
+def carve(
+    net: Any,
+    domain: Any,
+    *,
+    method: str = "auto",
+    limits: Limits | None = None,
+    progress: Progress = None,
+    stop_layer: int | None = None,
+) -> Carving:
+    """Enumerate the activation regions of a ReLU network on a domain.
+
+    A region is a full-dimensional set of inputs on which every neuron keeps its state: active
+    where its pre-activation is positive, inactive where it is not. The regions are convex and
+    tile the domain.
+
+    Parameters
+    ----------
+    net : Network, torch module, or (weights, biases)
+    domain : Box, Space, or [(lo, hi), ...]
+        Where to look; of the network's input dimension.
+    method : str
+        ``"auto"`` (see `select_method`), ``"simplex"`` or ``"highs"``.
+    limits : Limits, optional
+        Stop early; the carving then says so in ``complete`` and ``stop_reason``.
+    progress : bool or callable, optional
+        ``True`` shows a bar on stderr; a callable gets ``(fraction, regions)`` now and then.
+    stop_layer : int, optional
+        Carve only the first so many hidden layers, as ``carve(...).at_layer(stop_layer)``.
+
+    Returns
+    -------
+    Carving
+        The regions in the order of their patterns, whatever the method.
+
+    Raises
+    ------
+    NetworkError, DomainError, InputError
+        Arguments that are not what is needed; the message says what to give instead.
+    NumericalError
+        Floating point found no way on. Nothing is ever decided by giving up.
+
+    Notes
+    -----
+    Cells are split depth first, each by the hyperplane of the lowest neuron that crosses it;
+    there are exactly ``R - 1`` splits. Decisions are made in floating point with error bounds,
+    and those inside the bounds are counted in ``n_doubtful``.
+
+    Examples
+    --------
+    >>> import polycarve as pc
+    >>> net = pc.Network.from_arrays([[[1, 0], [0, 1], [1, 1]], [[1, 1, -1]]])
+    >>> carving = pc.carve(net, pc.Box.cube(-1, 1, dim=2))
+    >>> len(carving), carving.layer_counts
+    (6, (6,))
+    """
+    network, place = _resolve(net, domain)
+    chosen = _choose(network, place, method)
+    layers = _stop(network, stop_layer)
+    if place.rank == 0:
+        return single_region(network, place, layers)
+    program = compile_program(network, place, layers)
+    memory = drive.Memory()
+    with drive.reporting(progress) as report:
+        if program.n_layers:
+            outcome = drive.run(program, chosen, sink=memory, limits=limits, progress=report)
+        else:
+            outcome = drive.Outcome()
+            memory.write(drive.undivided(program))
+    leaves = memory.collect(program)
+    return Carving(
+        network,
+        place,
+        leaves.packed,
+        leaves.points,
+        leaves.inside,
+        n_layers=layers,
+        stop_reason=outcome.stop_reason,
+        n_doubtful=outcome.n_doubtful,
+        method=chosen.name,
+    )
+
+
+def count_regions(
+    net: Any,
+    domain: Any = None,
+    *,
+    method: str = "auto",
+    progress: Progress = None,
+    stop_layer: int | None = None,
+) -> int:
+    """Count the activation regions without storing them.
+
+    Parameters
+    ----------
+    net : Network, torch module, (weights, biases), or Carving
+        Of a carving, its own regions are counted, and no domain is given.
+    domain, method, progress, stop_layer
+        As for `carve`.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        The carving given is incomplete, so that its length is not the count.
+
+    Examples
+    --------
+    >>> import polycarve as pc
+    >>> pc.count_regions(pc.Network.from_arrays([[[1, 0], [0, 1]]], relu_last=True), pc.Space(2))
+    4
+    """
+    if isinstance(net, Carving):
+        if domain is not None:
+            raise InputError("a carving has its own domain; count_regions(carving) takes no other.")
+        carving = net if stop_layer is None else net.at_layer(stop_layer)
+        if not carving.complete:
+            raise InputError(
+                f"this carving is incomplete (stopped by {carving.stop_reason}): it has at least "
+                f"{len(carving)} regions. Carve again without limits to count them."
+            )
+        return len(carving)
+    if domain is None:
+        raise InputError("a domain is needed: count_regions(net, polycarve.Box(...)).")
+    network, place = _resolve(net, domain)
+    chosen = _choose(network, place, method)
+    layers = _stop(network, stop_layer)
+    program = compile_program(network, place, layers)
+    if place.rank == 0 or not program.n_layers:
+        return 1
+    with drive.reporting(progress) as report:
+        outcome = drive.run(program, chosen, sink=None, progress=report)
+    if outcome.stop_reason == "interrupt":
+        raise KeyboardInterrupt
+    return outcome.n_regions
+
+
+def region_at(net: Any, x: Any) -> Region:
+    """Return the activation region of one input, in any dimension, without carving.
+
+    Parameters
+    ----------
+    net : Network, torch module, or (weights, biases)
+    x : sequence of d numbers
+        Floats, or exact numbers; its pattern is decided exactly.
+
+    Returns
+    -------
+    Region
+        On the domain ``Space(d)``.
+
+    Raises
+    ------
+    InputError
+        ``x`` lies on a boundary, and its own pattern has no full-dimensional region.
+
+    Examples
+    --------
+    >>> import polycarve as pc
+    >>> net = pc.Network.from_arrays([[[1, 0], [0, 1], [1, 1]]], relu_last=True)
+    >>> pc.region_at(net, [2, -1]).code
+    'aia'
+    """
+    network = as_network(net)
+    exact = ExactArray.of(x if isinstance(x, np.ndarray) else list(x))
+    if exact.shape != (network.input_dim,):
+        raise InputError(
+            f"x has shape {exact.shape}; this network reads {network.input_dim} coordinates."
+        )
+    cuts = locating.exact_preactivations(network, exact)
+    pattern = np.concatenate(
+        [np.zeros(0, np.uint8), *((z.numerators > 0).astype(np.uint8) for z in cuts)]
+    )
+    point, interior = exact.float64, exact.is_float64
+    if any((z.numerators == 0).any() for z in cuts):
+        point, interior = _inner_point(network, pattern, exact)
+    return Region(
+        network, Space(network.input_dim), pattern, np.array(point), point_is_interior=interior
+    )
+
+
+def _inner_point(
+    network: Network, pattern: Any, x: ExactArray
+) -> tuple[Any, bool]:
+    """Find an interior point of the region of a pattern that is attained on a boundary."""
+    rows: list[list[Fraction]] = []
+    start, touching = 0, []
+    for layer, (A, c) in enumerate(network.exact_preactivation_maps(pattern), start=1):
+        values = (A @ x + c).signs()
+        for unit, (a, constant) in enumerate(zip(A.fractions(), c.fractions(), strict=True)):
+            if any(a):
+                sign = 1 if pattern[start + unit] else -1
+                rows.append([sign * v for v in (*a, constant)])
+                if values[unit] == 0:
+                    touching.append((layer, unit))
+        start += len(c)
+    if not touching:  # what vanishes there vanishes all around
+        return x.float64, x.is_float64
+    answer = strict_feasibility(rows, network.input_dim)
+    if answer.point is None:
+        raise InputError(
+            f"x lies on the boundary of activation regions (neuron {touching[0]} vanishes there), "
+            f"and no full-dimensional region has its pattern. Move x off the boundary."
+        )
+    exact = ExactArray.of(answer.point)
+    near = ExactArray.of(exact.float64)
+    forms = ExactArray.of([row[:-1] for row in rows]) @ near + ExactArray.of([r[-1] for r in rows])
+    return exact.float64, bool((forms.numerators > 0).all())
+
+
+class MethodChoice(NamedTuple):
+    """What `select_method` answers: the method's name, and why."""
+
+    method: str
+    reason: str
+
+
+def select_method(net: Any, domain: Any) -> MethodChoice:
+    """Say which method ``"auto"`` chooses for a network and a domain, and why.
+
+    ===========  ===============================================================
+    ``simplex``  always: it is the fastest method in every dimension so far
+    ``highs``    only by name: the slow and independent reference
+    ===========  ===============================================================
+
+    Examples
+    --------
+    >>> import polycarve as pc
+    >>> pc.select_method(pc.Network.from_arrays([[[1, 0]], [[1]]]), pc.Space(2)).method
+    'simplex'
+    """
+    _resolve(net, domain)
+    return MethodChoice("simplex", "one warm-started linear program a neuron, in any dimension")
+
+
+def _resolve(net: Any, domain: Any) -> tuple[Network, Domain]:
+    network = as_network(net)
+    return network, as_domain(domain, network.input_dim)
+
+
+def _choose(network: Network, domain: Domain, method: str) -> Any:
+    name = select_method(network, domain).method if method == "auto" else method
+    return method_named(name)
+
+
+def _stop(network: Network, stop_layer: int | None) -> int:
+    most = len(network.cut_widths)
+    if stop_layer is None:
+        return most
+    if not isinstance(stop_layer, (int, np.integer)) or not 0 <= stop_layer <= most:
+        raise InputError(
+            f"stop_layer is {stop_layer!r}; a whole number from 0 to {most} is needed."
+        )
+    return int(stop_layer)

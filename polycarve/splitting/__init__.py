@@ -1,0 +1,1 @@
+"""The cut: one kernel a method, and the loop that drives them."""
