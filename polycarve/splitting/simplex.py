@@ -28,14 +28,15 @@ class Simplex:
             ("basis", np.int32, (k,)),
             ("edges", np.float64, (k, k)),
             ("vertex", np.float64, (k,)),
-            ("witness", np.float64, (_n_witness(k), k)),
+            ("witness", np.float64, (_n_witness(k), k + 1)),
             ("info", np.int32, (4,)),
         ]
         cells = root_cell(program, cell_dtype(program, extra))
         cells["basis"] = np.arange(k)
         cells["edges"] = np.eye(k)
         cells["vertex"] = program.lower
-        cells["witness"][0, :2] = program.lower, program.upper
+        cells["witness"][0, :2, :k] = program.lower, program.upper
+        cells["witness"][0, :2, k] = 1.0
         cells["info"] = (2, 0, -1, 0)
         return cells
 
@@ -78,13 +79,13 @@ class _Workspace:
         s = n + 2
         self.stack = (
             np.zeros((s, 5), np.int64), np.empty((s, widest), np.int8), np.empty((s, k), np.int64),
-            np.empty((s, k, k)), np.empty((s, k)), np.empty((s, k)), np.empty((s, w, k)),
+            np.empty((s, k, k)), np.empty((s, k)), np.empty((s, k)), np.empty((s, w, k + 1)),
             np.zeros((s, 4), np.int64),
         )
         self.room = (
             np.empty(n * (k + 1)), np.empty(n), np.empty(n), np.empty((n + 1, k + 1)),
             np.empty(n + 1), np.zeros(n + 1, np.uint8), np.empty(k, np.int64), np.empty((k, k)),
-            np.empty(k), np.empty(k), np.empty(k), np.empty((w, k)), np.zeros(4, np.int64),
+            np.empty(k), np.empty(k), np.empty(k), np.empty((w, k + 1)), np.zeros(4, np.int64),
             np.empty(k + 1), np.empty(k), np.empty(faces), np.empty(faces), np.empty((k, 2 * k)),
             np.empty(widest), np.empty(widest), np.empty(widest),
         )

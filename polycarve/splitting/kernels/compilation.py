@@ -62,7 +62,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def announce(*functions: Any) -> None:
     """Say on stderr that kernels are about to be compiled, if they are."""
-    if any(f.signatures for f in functions):
+    if any(getattr(f, "signatures", True) for f in functions):
         return
     if FOLDER is None:
         sys.stderr.write(

@@ -118,11 +118,13 @@ def value_at(f, u, k):
 
 
 @kernel
-def evidence(f, clear, k, p, v, witness, n_known):
+def evidence(f, clear, k, p, witness, n_known):
     """Return the signs (bit 1 positive, bit 2 negative) that known points of the cell show."""
     seen = 0
-    for t in range(-2, n_known):
-        value = value_at(f, p if t == -2 else v if t == -1 else witness[t], k)
+    for t in range(-1, n_known):
+        if t >= 0 and witness[t, k] == 0.0:
+            continue
+        value = value_at(f, p if t == -1 else witness[t], k)
         if value > clear:
             seen |= 1
         elif value < -clear:
@@ -287,7 +289,7 @@ def carve_cell(
             for j in range(k):
                 E[q, j] = stack_E[top, q, j]
         for t in range(min(stack_info[top, 0], witness.shape[0])):
-            for j in range(k):
+            for j in range(k + 1):
                 witness[t, j] = stack_witness[top, t, j]
         info[0] = stack_info[top, 0]
         info[1] = stack_info[top, 1]
@@ -321,7 +323,7 @@ def carve_cell(
                     continue
                 n_known = min(info[0], witness.shape[0])
                 f_noise, f_size = take_form(cut, layer, 1.0, k, starts, forms, errors, sizes, f)
-                seen = evidence(f, CLEAR * f_size, k, p, v, witness, n_known)
+                seen = evidence(f, CLEAR * f_size, k, p, witness, n_known)
                 # Known points tell which way to walk; the other side is what is to be found.
                 sign = -1.0 if seen == 2 else 1.0
                 purpose = DECIDE
@@ -405,11 +407,11 @@ def carve_cell(
                 for t in range(n_known):
                     value = sign * value_at(f, witness[t], k)
                     if value > f_noise:
-                        for j in range(k):
+                        for j in range(k + 1):
                             stack_witness[top, given, j] = witness[t, j]
                         given += 1
                     elif value < -f_noise:
-                        for j in range(k):
+                        for j in range(k + 1):
                             witness[kept, j] = witness[t, j]
                         kept += 1
                 stack_info[top, 0] = given
@@ -417,8 +419,8 @@ def carve_cell(
                 stack_info[top, 3] = -1
                 info[0] = kept
                 info[3] = -1
-                info[3] = remember(k, v, witness, info)
-                stack_info[top, 3] = remember(k, v, stack_witness[top], stack_info[top])
+                remember(k, v, False, witness, info)
+                remember(k, v, False, stack_witness[top], stack_info[top])
                 for q in range(k):
                     stack_basis[top, q] = basis[q]
                     stack_v[top, q] = v[q]
@@ -448,7 +450,7 @@ def carve_cell(
             fresh = 1
         leaf = counters[LEAVES]
         counters[LEAVES] = leaf + 1
-        progress[0] += math.ldexp(1.0, -depth)
+        progress[0] += math.ldexp(1.0, -int(depth))
         inside = leaf_point(k, lower, upper, side_noise, m, rows, row_noise, ratio, E, v, p,
                             witness, min(info[0], witness.shape[0]), other)
         if not inside:
@@ -478,9 +480,9 @@ def enter_layer(
         least[i] = np.inf
         most[i] = -np.inf
     spread(layer, k, starts, forms, p, values, least, most)
-    spread(layer, k, starts, forms, v, values, least, most)
     for t in range(min(info[0], witness.shape[0])):
-        spread(layer, k, starts, forms, witness[t], values, least, most)
+        if witness[t, k] == 1.0:
+            spread(layer, k, starts, forms, witness[t], values, least, most)
     for i in range(n):
         cut = first + i
         if fixed[cut] != UNKNOWN:
@@ -513,5 +515,7 @@ def enter_layer(
                           lower, upper, side_noise, basis, E, y):
                 counters[DOUBTS] += 1
         for t in range(max(before, info[0] - witness.shape[0]), info[0]):
-            spread(layer, k, starts, forms, witness[t % witness.shape[0]], values, least, most)
+            slot = t % witness.shape[0]
+            if witness[slot, k] == 1.0:
+                spread(layer, k, starts, forms, witness[slot], values, least, most)
     return True

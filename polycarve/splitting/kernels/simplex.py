@@ -16,13 +16,17 @@ Letters: u, v points; E edges; f form to minimise; g face; y prices; k free coor
 """
 
 # ruff: noqa: N803
+import math
+
 import numpy as np
 
 from polycarve.splitting.kernels.compilation import kernel
 
 EPS = 2.0**-53
 GAMMA = 4.0 * EPS  # typical relative rounding error of a form's value
-CLEAR = 1e-9  # a value this large, relative to the form, has a sign that no conditioning blurs
+# A value this large, relative to the form, shows a sign at a vertex whose place is known to SHARP.
+CLEAR = 1e-9
+SHARP = 1e-11
 
 # What a walk is for, and how it ends.
 PROBE, DECIDE, SPLIT = 0, 1, 2
@@ -178,15 +182,17 @@ def proves(k, f, f_noise, size, ratio, all_homogeneous, rows, row_noise, lower, 
 
 
 @kernel
-def remember(k, u, witness, info):
+def remember(k, u, is_sharp, witness, info):
     """Keep a point of the closed cell; the oldest makes room. Return its place.
 
+    All of them help to find interior points; only sharp ones may show a sign.
     ``info``: points kept so far, pivots since the last refresh, place of the plane in the basis
     (or -1), place of the vertex among the witnesses (or -1).
     """
     slot = info[0] % witness.shape[0]
     for j in range(k):
         witness[slot, j] = u[j]
+    witness[slot, k] = 1.0 if is_sharp else 0.0
     info[0] += 1
     if info[3] == slot:
         info[3] = -1
@@ -206,6 +212,7 @@ def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, row
     """
     counters[PROGRAMS] += 1
     info[2] = -1
+    arrived = False
     stalled = 0
     total = 0
     bland_after = 2 * k + 20
@@ -216,8 +223,10 @@ def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, row
                 return STUCK
             info[1] = 0
         value = f[k]
+        blur = 0.0  # how far the vertex may be from where it is computed to be
         for j in range(k):
             value += f[j] * v[j]
+            blur = max(blur, 2.0 * EPS * abs(v[j]))
         # Prices; the entering edge is the one of steepest descent, under Bland's rule the first.
         best = -1
         best_score = 0.0
@@ -234,10 +243,9 @@ def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, row
                 length += E[q, j] * E[q, j]
             y[q] = price
             face = basis[q]
-            if face >= 2 * k:
-                price_noise += abs(price) * row_noise[face - 2 * k]
-            else:
-                price_noise += abs(price) * side_noise[face]
+            face_noise = row_noise[face - 2 * k] if face >= 2 * k else side_noise[face]
+            price_noise += abs(price) * face_noise
+            blur += math.sqrt(length) * face_noise
             if price < -2.0 * GAMMA * size_of_sum:
                 if bland:
                     if best < 0 or face < basis[best]:
@@ -247,14 +255,15 @@ def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, row
                     if score > best_score:
                         best_score = score
                         best = q
+        if arrived:
+            info[3] = remember(k, v, blur < SHARP, witness, info)
+        arrived = False
         if purpose == SPLIT:
             if value <= 4.0 * f_noise:
                 return ON_PLANE
-        elif value < -CLEAR * f_size:
-            return CROSSED
         elif value < -4.0 * price_noise:
-            # So small a value may be the drift of the vertex: look again from a fresh one.
-            if info[1] == 0:
+            # A small value may be the drift of the vertex: look again from a fresh one.
+            if info[1] == 0 or value < -CLEAR * f_size - price_noise / SHARP:
                 return CROSSED
             info[1] = 40
             continue
@@ -266,7 +275,7 @@ def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, row
         counters[STEPS] += 1
         counters[PIVOTS] += 1
         if purpose != PROBE and info[3] < 0:
-            info[3] = remember(k, v, witness, info)  # we are about to leave it
+            info[3] = remember(k, v, blur < SHARP, witness, info)  # we are about to leave it
         # Ratio test in two passes: first how far with every face granted its noise, then, among
         # the faces reached by then, the one met most squarely.
         norm = 0.0
@@ -313,11 +322,14 @@ def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, row
             return STUCK
         step = gaps[leaving] / -rates[leaving]
         ahead = value + step * y[best]
-        if ahead < -CLEAR * f_size or (purpose == SPLIT and ahead < -4.0 * f_noise):
+        face_noise = row_noise[leaving - 2 * k] if leaving >= 2 * k else side_noise[leaving]
+        step_noise = (face_noise + 2.0 * blur) / -rates[leaving]
+        is_clear = ahead < -CLEAR * f_size - 4.0 * (price_noise - step_noise * y[best])
+        if is_clear or (purpose == SPLIT and ahead < -4.0 * f_noise):
             # This edge crosses the plane. Its far end is a point to remember.
             for j in range(k):
                 gaps[j] = v[j] + step * E[best, j]
-            remember(k, gaps, witness, info)
+            remember(k, gaps, blur + step_noise * norm < SHARP, witness, info)
             if purpose == PROBE:
                 return CROSSED
             step = max(value, 0.0) / -y[best]
@@ -336,10 +348,10 @@ def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, row
             v[leaving - k] = upper[leaving - k]
         if step * -y[best] > GAMMA * f_size:
             stalled = 0
-            info[3] = remember(k, v, witness, info)
+            arrived = True
         else:
             stalled += 1
-            info[3] = -1
+        info[3] = -1
         if leaving < 2 * k:
             for j in range(k):
                 gaps[j] = 0.0
