@@ -27,6 +27,10 @@ GAMMA = 4.0 * EPS  # typical relative rounding error of a form's value
 # A value this large, relative to the form, shows a sign at a vertex whose place is known to SHARP.
 CLEAR = 1e-9
 SHARP = 1e-11
+# A face that is met at less than this, relative to the edge, is met squarely enough only if the
+# edges are fresh. They are computed anew after so many exchanges.
+SQUARE = 1e-7
+REFRESH = 40
 
 # What a walk is for, and how it ends.
 PROBE, DECIDE, SPLIT = 0, 1, 2
@@ -218,7 +222,7 @@ def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, row
     bland_after = 2 * k + 20
     cap = 200 + 40 * (k + m)
     while True:
-        if info[1] >= 40:
+        if info[1] >= REFRESH:
             if not refresh(k, lower, upper, rows, basis, E, v, matrix):
                 return STUCK
             info[1] = 0
@@ -265,7 +269,7 @@ def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, row
             # A small value may be the drift of the vertex: look again from a fresh one.
             if info[1] == 0 or value < -CLEAR * f_size - price_noise / SHARP:
                 return CROSSED
-            info[1] = 40
+            info[1] = REFRESH
             continue
         if best < 0:
             return OPTIMAL
@@ -281,7 +285,7 @@ def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, row
         norm = 0.0
         for j in range(k):
             norm += abs(E[best, j])
-        flat = 4.0 * (k + 2) * EPS * norm
+        flat = 8.0 * (k + 2) * EPS * norm
         limit = np.inf
         for j in range(k):
             rate = E[best, j]
@@ -319,7 +323,13 @@ def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, row
                     steepest = -rate
                     leaving = face
         if leaving < 0:
-            return STUCK
+            if info[1] == 0:
+                return STUCK
+            info[1] = REFRESH
+            continue
+        if -rates[leaving] < SQUARE * norm and info[1] > 0:
+            info[1] = REFRESH  # so flat a meeting may be drift of the edges
+            continue
         step = gaps[leaving] / -rates[leaving]
         ahead = value + step * y[best]
         face_noise = row_noise[leaving - 2 * k] if leaving >= 2 * k else side_noise[leaving]
