@@ -16,6 +16,7 @@ import numpy as np
 
 from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.simplex import (
+    BLURRED,
     CLEAR,
     CROSSED,
     DECIDE,
@@ -330,7 +331,7 @@ def carve_cell(
                 if seen == 0:
                     # No sign is clear anywhere, so ask for both.
                     least_end = walk(k, f, f_noise, f_size, PROBE, 0, lower, upper, side_noise, m,
-                                     rows, row_noise, basis, E, v, witness, info, y, rates, gaps,
+                                     rows, row_noise, basis, E, v, p, witness, info, y, rates, gaps,
                                      matrix, counters)
                     proven = least_end == OPTIMAL and proves(
                         k, f, f_noise, size, ratio, homogeneous[layer] == 1, rows, row_noise,
@@ -338,7 +339,7 @@ def carve_cell(
                     for j in range(k + 1):
                         f[j] = -f[j]
                     most_end = walk(k, f, f_noise, f_size, PROBE, 0, lower, upper, side_noise, m,
-                                    rows, row_noise, basis, E, v, witness, info, y, rates, gaps,
+                                    rows, row_noise, basis, E, v, p, witness, info, y, rates, gaps,
                                     matrix, counters)
                     if least_end == STUCK or most_end == STUCK:
                         return FAILED
@@ -346,7 +347,7 @@ def carve_cell(
                         seen = 3
                     elif least_end == CROSSED:
                         marks[cut] = INACTIVE
-                        proven = proves(
+                        proven = most_end == OPTIMAL and proves(
                             k, f, f_noise, size, ratio, homogeneous[layer] == 1, rows, row_noise,
                             lower, upper, side_noise, basis, E, y)
                     else:
@@ -365,7 +366,7 @@ def carve_cell(
                     for j in range(k + 1):
                         f[j] = -f[j]
                 outcome = walk(k, f, f_noise, f_size, purpose, 2 * k + m, lower, upper, side_noise,
-                               m, rows, row_noise, basis, E, v, witness, info, y, rates, gaps,
+                               m, rows, row_noise, basis, E, v, p, witness, info, y, rates, gaps,
                                matrix, counters)
                 if outcome == CROSSED:
                     # Beyond the plane, but not clearly: go back to it from the other side.
@@ -373,13 +374,13 @@ def carve_cell(
                         f[j] = -f[j]
                     sign = -sign
                     outcome = walk(k, f, f_noise, f_size, SPLIT, 2 * k + m, lower, upper,
-                                   side_noise, m, rows, row_noise, basis, E, v, witness, info, y,
+                                   side_noise, m, rows, row_noise, basis, E, v, p, witness, info, y,
                                    rates, gaps, matrix, counters)
                 if outcome == STUCK:
                     return FAILED
-                if outcome == OPTIMAL:
+                if outcome == OPTIMAL or outcome == BLURRED:
                     marks[cut] = ACTIVE if sign > 0.0 else INACTIVE
-                    if purpose == SPLIT or not proves(
+                    if purpose == SPLIT or outcome == BLURRED or not proves(
                         k, f, f_noise, size, ratio, homogeneous[layer] == 1, rows, row_noise,
                         lower, upper, side_noise, basis, E, y
                     ):
@@ -506,12 +507,12 @@ def enter_layer(
         f_noise, f_size = take_form(cut, layer, sign, k, starts, forms, errors, sizes, f)
         before = info[0]
         outcome = walk(k, f, f_noise, f_size, PROBE, 0, lower, upper, side_noise, m, rows,
-                       row_noise, basis, E, v, witness, info, y, rates, gaps, matrix, counters)
+                       row_noise, basis, E, v, p, witness, info, y, rates, gaps, matrix, counters)
         if outcome == STUCK:
             return False
-        if outcome == OPTIMAL:
+        if outcome == OPTIMAL or outcome == BLURRED:
             marks[cut] = ACTIVE if sign > 0.0 else INACTIVE
-            if not proves(k, f, f_noise, size, ratio, homogeneous[layer] == 1, rows, row_noise,
+            if outcome == BLURRED or not proves(k, f, f_noise, size, ratio, homogeneous[layer] == 1, rows, row_noise,
                           lower, upper, side_noise, basis, E, y):
                 counters[DOUBTS] += 1
         for t in range(max(before, info[0] - witness.shape[0]), info[0]):

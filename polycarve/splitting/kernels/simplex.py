@@ -27,6 +27,8 @@ GAMMA = 4.0 * EPS  # typical relative rounding error of a form's value
 # A value this large, relative to the form, shows a sign at a vertex whose place is known to SHARP.
 CLEAR = 1e-9
 SHARP = 1e-11
+# A face that is met at less than PARALLEL, relative to the edge, is not met at all.
+PARALLEL = 1e-13
 # A face that is met at less than this, relative to the edge, is met squarely enough only if the
 # edges are fresh. They are computed anew after so many exchanges.
 SQUARE = 1e-7
@@ -34,7 +36,7 @@ REFRESH = 40
 
 # What a walk is for, and how it ends.
 PROBE, DECIDE, SPLIT = 0, 1, 2
-OPTIMAL, CROSSED, ON_PLANE, STUCK = 0, 1, 2, 3
+OPTIMAL, CROSSED, ON_PLANE, STUCK, BLURRED = 0, 1, 2, 3, 4
 
 # Counters.
 STEPS, PROGRAMS, DOUBTS, LEAVES, STACK, PIVOTS = 0, 1, 2, 3, 4, 5
@@ -99,6 +101,85 @@ def refresh(k, lower, upper, rows, basis, E, v, matrix):
             for j in range(k):
                 v[j] -= matrix[q, 0] * E[q, j]
     return True
+
+
+@kernel
+def settle(k, lower, upper, m, rows, p, basis, E, v, matrix, rates, normal):
+    """Find a vertex from an interior point, by rays that meet new faces as squarely as may be."""
+    for j in range(k):
+        v[j] = p[j]
+    for found in range(k):
+        # matrix holds orthonormal normals of the faces found; every ray runs along all of them.
+        best_rate = 0.0
+        best_face = -1
+        best_step = 0.0
+        for axis in range(k):
+            for j in range(k):
+                normal[j] = 1.0 if j == axis else 0.0
+            length = _orthogonal_part(k, found, matrix, normal)
+            if length < 1e-3:
+                continue
+            for j in range(k):
+                normal[j] /= length
+            for way in range(2):
+                limit = np.inf
+                leaving = -1
+                for face in range(2 * k + m):
+                    if face < k:
+                        rate = normal[face]
+                    elif face < 2 * k:
+                        rate = -normal[face - k]
+                    else:
+                        rate = 0.0
+                        for j in range(k):
+                            rate += rows[face - 2 * k, j] * normal[j]
+                    if rate < -1e-9:
+                        gap = max(face_value(face, v, k, lower, upper, rows), 0.0)
+                        if gap / -rate < limit:
+                            limit = gap / -rate
+                            leaving = face
+                            meeting = -rate
+                if leaving >= 0 and meeting > best_rate:
+                    best_rate = meeting
+                    best_face = leaving
+                    best_step = limit
+                    for j in range(k):
+                        E[0, j] = normal[j]
+                for j in range(k):
+                    normal[j] = -normal[j]
+        if best_face < 0:
+            return False
+        basis[found] = best_face
+        for j in range(k):
+            v[j] += best_step * E[0, j]
+            if best_face < k:
+                matrix[found, j] = 1.0 if j == best_face else 0.0
+            elif best_face < 2 * k:
+                matrix[found, j] = 1.0 if j == best_face - k else 0.0
+            else:
+                matrix[found, j] = rows[best_face - 2 * k, j]
+        length = _orthogonal_part(k, found, matrix, matrix[found])
+        if length == 0.0:
+            return False
+        for j in range(k):
+            matrix[found, j] /= length
+    return refresh(k, lower, upper, rows, basis, E, v, matrix)
+
+
+@kernel
+def _orthogonal_part(k, found, matrix, vector):
+    """Take away the part of a vector along the orthonormal rows; return what length is left."""
+    for _ in range(2):
+        for i in range(found):
+            along = 0.0
+            for j in range(k):
+                along += matrix[i, j] * vector[j]
+            for j in range(k):
+                vector[j] -= along * matrix[i, j]
+    length = 0.0
+    for j in range(k):
+        length += vector[j] * vector[j]
+    return math.sqrt(length)
 
 
 @kernel
@@ -205,17 +286,19 @@ def remember(k, u, is_sharp, witness, info):
 
 @kernel
 def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, rows, row_noise,
-         basis, E, v, witness, info, y, rates, gaps, matrix, counters):
+         basis, E, v, p, witness, info, y, rates, gaps, matrix, counters):
     """Minimise a form over the cell, starting where we stand, and stop once it is negative.
 
     PROBE only asks whether the form gets negative. DECIDE asks too, and where an edge clearly
     crosses ``f = 0`` stops there (ON_PLANE): the plane stands in the basis as the face ``plane``,
     with ``f`` growing along its edge; ``info[2]`` is its place. SPLIT knows that the plane
     crosses the cell and stops on it in any case; ``info[2] = -1`` if the vertex lies on it anyway.
+    BLURRED means that float64 cannot tell how low the form gets. ``p`` is an interior point.
     For ``info`` see `remember`.
     """
     counters[PROGRAMS] += 1
     info[2] = -1
+    restarts = 0
     arrived = False
     stalled = 0
     total = 0
@@ -223,9 +306,15 @@ def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, row
     cap = 200 + 40 * (k + m)
     while True:
         if info[1] >= REFRESH:
-            if not refresh(k, lower, upper, rows, basis, E, v, matrix):
-                return STUCK
             info[1] = 0
+            if not refresh(k, lower, upper, rows, basis, E, v, matrix):
+                # Faces all but parallel meet here. Start once from elsewhere, then give up.
+                if not settle(k, lower, upper, m, rows, p, basis, E, v, matrix, rates, gaps):
+                    return STUCK
+                info[3] = -1
+                restarts += 1
+                if restarts == 2:
+                    return BLURRED
         value = f[k]
         blur = 0.0  # how far the vertex may be from where it is computed to be
         for j in range(k):
@@ -285,7 +374,7 @@ def walk(k, f, f_noise, f_size, purpose, plane, lower, upper, side_noise, m, row
         norm = 0.0
         for j in range(k):
             norm += abs(E[best, j])
-        flat = 8.0 * (k + 2) * EPS * norm
+        flat = max(8.0 * (k + 2) * EPS, PARALLEL) * norm
         limit = np.inf
         for j in range(k):
             rate = E[best, j]
