@@ -44,7 +44,7 @@ _HOMES = {
     "select_method": "polycarve.recursion",
 }
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

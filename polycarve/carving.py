@@ -251,7 +251,9 @@ class Carving(Sequence[Region]):
         try:
             index = range(len(self))[key]
         except IndexError:
-            raise PatternError(f"index {key} is out of range: there are {len(self)} regions.") from None
+            raise PatternError(
+                f"index {key} is out of range: there are {len(self)} regions."
+            ) from None
         except TypeError:
             raise InputError(
                 f"regions are found by index, slice or code; not by {type(key).__name__}."
@@ -299,7 +301,9 @@ class Carving(Sequence[Region]):
             With patterns ``(R, N_layer)``; its regions have no affine map of the whole network.
         """
         if not isinstance(layer, (int, np.integer)) or not 0 <= layer <= self.n_layers:
-            raise InputError(f"layer is {layer!r}; a whole number from 0 to {self.n_layers} is needed.")
+            raise InputError(
+                f"layer is {layer!r}; a whole number from 0 to {self.n_layers} is needed."
+            )
         width = int(sum(self.widths[:layer]))
         starts = np.concatenate(
             [[True] if len(self) else [], self._first_difference < width]
@@ -349,7 +353,9 @@ class Carving(Sequence[Region]):
             raise PatternError(f"{prefix!r} covers all layers carved; there is no next one.")
         found: list[Region] = self.at_layer(layer + 1)[prefix] if stops[layer + 1] else []
         if not found:
-            raise PatternError(f"no region has a pattern beginning with {prefix!r}{self._partial_note()}.")
+            raise PatternError(
+                f"no region has a pattern beginning with {prefix!r}{self._partial_note()}."
+            )
         return found
 
     def __repr__(self) -> str:

@@ -158,9 +158,7 @@ class Box(Domain):
         return cls([lo] * int(dim), [hi] * int(dim))
 
     @classmethod
-    def around(
-        cls, x: Sequence[Any], radius: Any, *, clip: tuple[Any, Any] | None = None
-    ) -> Box:
+    def around(cls, x: Sequence[Any], radius: Any, *, clip: tuple[Any, Any] | None = None) -> Box:
         """Return the box of all inputs within ``radius`` of ``x`` in the maximum norm.
 
         Parameters
@@ -216,7 +214,9 @@ class Box(Domain):
 
     def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         points = np.asarray(X, dtype=np.float64)
-        inside = (points >= self._inner(self.lo, up=True)) & (points <= self._inner(self.hi, up=False))
+        inside = (points >= self._inner(self.lo, up=True)) & (
+            points <= self._inner(self.hi, up=False)
+        )
         return np.asarray(inside.all(axis=-1))
 
     def _inner(self, bound: ExactArray, *, up: bool) -> FloatArray:
@@ -292,7 +292,7 @@ class Space(Domain):
         return np.asarray(y, dtype=np.float64)
 
     def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        return np.isfinite(np.asarray(X, dtype=np.float64)).all(axis=-1)
+        return np.asarray(np.isfinite(np.asarray(X, dtype=np.float64)).all(axis=-1))
 
     def exact_sides(self) -> ExactArray:
         return ExactArray.of(np.zeros((0, self.input_dim + 1)))

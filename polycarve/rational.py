@@ -120,10 +120,6 @@ class ExactArray:
     def __len__(self) -> int:
         return len(self.numerators)
 
-    @property
-    def T(self) -> ExactArray:
-        return ExactArray(self.numerators.T, self.denominator)
-
     def __getitem__(self, key: Any) -> ExactArray:
         part = self.numerators[key]
         if not isinstance(part, np.ndarray):
@@ -148,9 +144,7 @@ class ExactArray:
 
     def __mul__(self, other: ExactArray) -> ExactArray:
         """Multiply entry by entry, with broadcasting."""
-        return ExactArray(
-            self.numerators * other.numerators, self.denominator * other.denominator
-        )
+        return ExactArray(self.numerators * other.numerators, self.denominator * other.denominator)
 
     def __matmul__(self, other: ExactArray) -> ExactArray:
         product = _integer_product(self.numerators, other.numerators)
@@ -165,10 +159,11 @@ class ExactArray:
 
     def signs(self) -> npt.NDArray[np.int8]:
         """Return the exact signs: -1, 0 or 1 for each entry."""
-        return ((self.numerators > 0).astype(np.int8) - (self.numerators < 0).astype(np.int8))
+        return (self.numerators > 0).astype(np.int8) - (self.numerators < 0).astype(np.int8)
 
     def fractions(self) -> list[Any]:
         """Return nested lists of `fractions.Fraction`."""
+
         def walk(part: Any) -> Any:
             if isinstance(part, list):
                 return [walk(item) for item in part]
@@ -224,7 +219,9 @@ def _from_floats(array: FloatArray) -> ExactArray:
     numerators = np.empty(array.shape, dtype=object)
     flat = [
         m << e if m else 0
-        for m, e in zip(mantissas.ravel().tolist(), (exponents - least).ravel().tolist(), strict=True)
+        for m, e in zip(
+            mantissas.ravel().tolist(), (exponents - least).ravel().tolist(), strict=True
+        )
     ]
     numerators.reshape(-1)[:] = flat
     exact = ExactArray(numerators, 1 << -least)
@@ -304,9 +301,7 @@ class Feasibility:
         return self.point is not None
 
 
-def strict_feasibility(
-    rows: Iterable[Sequence[int | Fraction]], dim: int
-) -> Feasibility:
+def strict_feasibility(rows: Iterable[Sequence[int | Fraction]], dim: int) -> Feasibility:
     """Decide whether all affine forms can be positive at one point, exactly.
 
     Parameters

@@ -201,9 +201,7 @@ def region_at(net: Any, x: Any) -> Region:
     )
 
 
-def _inner_point(
-    network: Network, pattern: Any, x: ExactArray
-) -> tuple[Any, bool]:
+def _inner_point(network: Network, pattern: Any, x: ExactArray) -> tuple[Any, bool]:
     """Find an interior point of the region of a pattern that is attained on a boundary."""
     rows: list[list[Fraction]] = []
     start, touching = 0, []

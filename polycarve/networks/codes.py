@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,9 @@ def code_of(bits: Sequence[int] | BitArray, widths: Sequence[int]) -> str:
     """
     letters = "".join("a" if bit else "i" for bit in bits)
     stops = np.cumsum([0, *widths]).tolist()
-    return "|".join(letters[a:b] for a, b in zip(stops, stops[1:], strict=False) if a < len(letters))
+    return "|".join(
+        letters[a:b] for a, b in pairwise(stops) if a < len(letters)
+    )
 
 
 def prefix_bits(code: str, widths: Sequence[int]) -> BitArray:
@@ -48,7 +51,7 @@ def prefix_bits(code: str, widths: Sequence[int]) -> BitArray:
     bits = np.frombuffer(letters.encode(), dtype=np.uint8) == ord("a")
     if "|" in code and code.rstrip("|") != code_of(bits, widths):
         raise PatternError(f"{code!r} has a bar that is not between two layers; {shape}.")
-    return bits.astype(np.uint8)
+    return np.asarray(bits, dtype=np.uint8)
 
 
 def bits_of(pattern: Any, widths: Sequence[int]) -> BitArray:

@@ -104,7 +104,9 @@ def _continued(
         slope, offset = float(act.slope), float(act.offset)
         shape = (len(X), layer.n_units, len(cuts))
         value = slope * z + offset + (shifted * bits).reshape(shape) @ jumps
-        v_size = abs(slope) * z_size + abs(offset) + (cut_size * bits).reshape(shape) @ np.abs(jumps)
+        v_size = (
+            abs(slope) * z_size + abs(offset) + (cut_size * bits).reshape(shape) @ np.abs(jumps)
+        )
         v_error = abs(slope) * z_error + (cut_error * bits).reshape(shape) @ np.abs(jumps)
         values.append((value, v_size, v_error + (len(cuts) + 4) * UNIT_ROUNDOFF * v_size))
     return out

@@ -87,7 +87,9 @@ class Network:
         sizes = [self.input_dim]
         for k, layer in enumerate(self.layers, start=1):
             if not all(0 <= value < k for value in layer.inputs):
-                raise NetworkError(f"layer {k} reads {layer.inputs}; it may read values 0 to {k - 1}.")
+                raise NetworkError(
+                    f"layer {k} reads {layer.inputs}; it may read values 0 to {k - 1}."
+                )
             read = sum(sizes[value] for value in layer.inputs)
             if layer.weight.ndim != 2 or layer.weight.shape[1] != read:
                 raise NetworkError(
@@ -226,8 +228,10 @@ class Network:
             raise InputError("slice a network by its activations: net[:2], net[1:], net[1:3].")
         start, stop, _ = key.indices(len(self.hidden))
         first = self.hidden[start - 1] + 1 if start else 0
-        last = len(self.layers) if stop == len(self.hidden) and key.stop is None else (
-            self.hidden[stop - 1] + 1 if stop else 0
+        last = (
+            len(self.layers)
+            if stop == len(self.hidden) and key.stop is None
+            else (self.hidden[stop - 1] + 1 if stop else 0)
         )
         if first >= last:
             raise NetworkError(
@@ -414,7 +418,10 @@ def _exact_maps(net: Network, bits: BitArray) -> list[tuple[ExactArray, ExactArr
             piece = bits[start : start + layer.n_cuts].reshape(layer.n_units, -1).tolist()
             start += layer.n_cuts
             slope = ExactArray.of(
-                [act.slope + sum(j for j, on in zip(act.jumps, row, strict=True) if on) for row in piece]
+                [
+                    act.slope + sum(j for j, on in zip(act.jumps, row, strict=True) if on)
+                    for row in piece
+                ]
             )
             offset = ExactArray.of(
                 [

@@ -21,17 +21,19 @@ _AGREEMENT = 1e-9
 def read(module: Any) -> Network:
     """See `Network.from_torch`."""
     try:
-        import torch
+        from torch import nn
     except ImportError:
         raise MissingDependencyError("torch", "torch", "reading a torch module") from None
-    from torch import nn
 
     if not isinstance(module, nn.Module):
         raise NetworkError(f"a {type(module).__name__} is not a torch module.")
     parts = list(_leaves(module, ""))
     known = (nn.Linear, nn.ReLU, nn.Flatten, nn.Identity, nn.Dropout, nn.AlphaDropout)
-    unknown = [f"{name or 'the module'} ({type(part).__name__})" for name, part in parts
-               if not isinstance(part, known)]
+    unknown = [
+        f"{name or 'the module'} ({type(part).__name__})"
+        for name, part in parts
+        if not isinstance(part, known)
+    ]
     if unknown:
         raise UnsupportedLayerError(
             f"cannot read {', '.join(unknown)}. Supported: Linear, ReLU, Flatten, Dropout, "
@@ -81,8 +83,10 @@ def _linear(part: Any, name: str) -> tuple[ExactArray, ExactArray]:
 
     where = f"layer {name or 'Linear'}"
     tensors = [part.weight, part.bias]
-    if any(isinstance(t, torch.nn.parameter.UninitializedParameter) or (t is not None and t.is_meta)
-           for t in tensors):
+    if any(
+        isinstance(t, torch.nn.parameter.UninitializedParameter) or (t is not None and t.is_meta)
+        for t in tensors
+    ):
         raise NetworkError(f"{where} has no weights yet. Run or load the module first.")
     if part.weight.is_complex():
         raise NetworkError(f"{where} has complex weights. Real ones are needed.")

@@ -138,7 +138,7 @@ class _Run:
         if solution.status != 0:
             raise NumericalError(f"HiGHS gave up on a cell: {solution.message}")
         self.pivots += int(solution.nit)
-        return np.asarray(solution.x)
+        return np.asarray(solution.x, dtype=np.float64)
 
     def rows(self, cell: np.void) -> FloatArray:
         """Return the forms that are positive in the cell, of the cuts that split an ancestor."""
@@ -186,7 +186,7 @@ def _raw_forms(program: Program, marks: npt.NDArray[np.int8], layer: int) -> Flo
         forms[:, -1] += program.bias[first:last]
         active = marks[first:last] == ACTIVE
         sources[k + first : k + last][active] = forms[active]
-    return forms
+    return np.asarray(forms, dtype=np.float64)
 
 
 def _scaled(forms: FloatArray) -> FloatArray:

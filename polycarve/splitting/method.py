@@ -68,9 +68,7 @@ def method_named(name: str) -> Method:
         from polycarve.splitting.highs import Highs
 
         return Highs()
-    raise InputError(
-        f"method {name!r} is unknown. Choose one of: {', '.join(METHODS)}, or 'auto'."
-    )
+    raise InputError(f"method {name!r} is unknown. Choose one of: {', '.join(METHODS)}, or 'auto'.")
 
 
 METHODS = ("simplex", "highs")

@@ -25,8 +25,8 @@ IntArray = npt.NDArray[np.int64]
 
 UNIT_ROUNDOFF = 2.0**-53
 
-# Marks of a cut in a cell. ZERO: the form vanishes on the whole cell, so the cut is inactive
-# there, and so is every multiple of the form, whatever its sign.
+# Marks of a cut in a cell; the kernels have the same. ZERO: the form vanishes on the whole cell,
+# so the cut is inactive there, and so is every multiple of the form, whatever its sign.
 UNKNOWN, ACTIVE, INACTIVE, ZERO = 0, 1, -1, -2
 
 
@@ -123,8 +123,8 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
     widths = [len(constant) for _, constant in forms]
     starts = np.cumsum([0, *widths]).astype(np.int64)
     k = frame.n_free
-    weights, sources, bias, homogeneous = [], [], [], []
-    twins, signs, fixed = [], [], []
+    weights, sources, bias, twins, signs, fixed = [], [], [], [], [], []
+    homogeneous: list[bool] = []
     for layer, (parts, constant) in enumerate(forms):
         ids = []
         for source in sorted(parts):

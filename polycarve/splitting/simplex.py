@@ -8,8 +8,7 @@ import numpy as np
 
 from polycarve.errors import NumericalError
 from polycarve.splitting.cells import Cells, Leaves, cell_dtype, packed_width, root_cell
-from polycarve.splitting.kernels import depth_first
-from polycarve.splitting.kernels import simplex as steps
+from polycarve.splitting.kernels import arrays, depth_first
 from polycarve.splitting.kernels.compilation import announce
 from polycarve.splitting.method import Advance
 from polycarve.splitting.program import Program
@@ -58,6 +57,17 @@ class Simplex:
         return work.result(cells[:0])
 
 
+# Fields of the stack, and of cells, in which the state of a walk travels.
+_STATE = {
+    "basis": "basis",
+    "E": "edges",
+    "v": "vertex",
+    "p": "point",
+    "witness": "witness",
+    "info": "info",
+}
+
+
 def _n_witness(k: int) -> int:
     return min(2 * k + 4, 16)
 
@@ -66,97 +76,129 @@ class _Workspace:
     """Buffers of one call, sized once: the stack by the longest path, not by the regions."""
 
     def __init__(self, program: Program, dtype: np.dtype[Any], kept: int) -> None:
-        self.program, self.dtype = program, dtype
+        self.dtype = dtype
         k, n = program.n_free, program.n_cuts
         widest = int(np.diff(program.starts).max())
-        w = _n_witness(k)
-        faces = 2 * k + n + 1
-        self.layer_of = np.repeat(np.arange(program.n_layers), np.diff(program.starts))
-        self.size = np.maximum(np.abs(program.lower), np.abs(program.upper))
-        self.marks = np.zeros(n, np.int8)
-        self.row_cuts = np.zeros(n + 1, np.int64)
-        self.cell: tuple[int, ...] = ()
-        s = n + 2
-        self.stack = (
-            np.zeros((s, 5), np.int64), np.empty((s, widest), np.int8), np.empty((s, k), np.int64),
-            np.empty((s, k, k)), np.empty((s, k)), np.empty((s, k)), np.empty((s, w, k + 1)),
-            np.zeros((s, 4), np.int64),
+        w, s, faces = _n_witness(k), n + 2, 2 * k + n + 1
+        self.problem = arrays.Problem(
+            k,
+            program.lower,
+            program.upper,
+            program.side_noise,
+            np.maximum(np.abs(program.lower), np.abs(program.upper)),
+            program.noise_ratio,
+            program.starts,
+            np.repeat(np.arange(program.n_layers), np.diff(program.starts)),
+            program.weights,
+            program.weight_starts,
+            program.sources,
+            program.source_starts,
+            program.bias,
+            program.homogeneous,
+            program.fixed,
+            program.twins,
+            program.twin_signs,
         )
-        self.room = (
-            np.empty(n * (k + 1)), np.empty(n), np.empty(n), np.empty((n + 1, k + 1)),
-            np.empty(n + 1), np.zeros(n + 1, np.uint8), np.empty(k, np.int64), np.empty((k, k)),
-            np.empty(k), np.empty(k), np.empty(k), np.empty((w, k + 1)), np.zeros(4, np.int64),
-            np.empty(k + 1), np.empty(k), np.empty(faces), np.empty(faces), np.empty((k, 2 * k)),
-            np.empty(widest), np.empty(widest), np.empty(widest),
+        self.forms = arrays.Forms(np.empty(n * (k + 1)), np.empty(n), np.empty(n))
+        self.cell = arrays.Cell(
+            marks=np.zeros(n, np.int8),
+            row_cuts=np.zeros(n + 1, np.int64),
+            rows=np.empty((n + 1, k + 2)),
+            basis=np.empty(k, np.int64),
+            E=np.empty((k, k)),
+            v=np.empty(k),
+            p=np.empty(k),
+            witness=np.empty((w, k + 1)),
+            info=np.zeros(4, np.int64),
         )
-        self.leaves = Leaves(
-            np.zeros((kept, packed_width(n)), np.uint8), np.empty((kept, k)), np.zeros(kept, np.bool_)
+        self.stack = arrays.Stack(
+            ints=np.zeros((s, 5), np.int64),
+            marks=np.empty((s, widest), np.int8),
+            basis=np.empty((s, k), np.int64),
+            E=np.empty((s, k, k)),
+            v=np.empty((s, k)),
+            p=np.empty((s, k)),
+            witness=np.empty((s, w, k + 1)),
+            info=np.zeros((s, 4), np.int64),
         )
-        self.counters = np.zeros(8, np.int64)
+        self.room = arrays.Room(
+            f=np.empty(k + 3),
+            y=np.empty(k),
+            rates=np.empty(faces),
+            gaps=np.empty(faces),
+            matrix=np.empty((k, 2 * k)),
+            point=np.empty(k),
+            values=np.empty(widest),
+            least=np.empty(widest),
+            most=np.empty(widest),
+        )
+        self.out = arrays.Out(
+            packed=np.zeros((kept, packed_width(n)), np.uint8),
+            points=np.empty((kept, k)),
+            inside=np.zeros(kept, np.bool_),
+        )
+        self.counters = np.zeros(6, np.int64)
         self.progress = np.zeros(1)
 
     def load(self, cell: Any) -> None:
         """Put a cell at the bottom of the stack."""
         layer, m = int(cell["layer"]), int(cell["n_rows"])
-        first, stop = self.program.starts[layer : layer + 2]
-        ints, marks, basis, edges, vertex, point, witness, info = self.stack
+        first, stop = self.problem.starts[layer : layer + 2]
         last = -1 if cell["fresh"] else int(cell["rows"][m - 1])
-        ints[0] = (layer, cell["depth"], m, last, cell["fresh"])
-        self.marks[:] = cell["marks"]
-        self.row_cuts[:-1] = cell["rows"]
-        marks[0, : stop - first] = cell["marks"][first:stop]
-        basis[0], edges[0], vertex[0] = cell["basis"], cell["edges"], cell["vertex"]
-        point[0], witness[0], info[0] = cell["point"], cell["witness"], cell["info"]
-        self.cell = (layer, int(cell["depth"]), m, int(cell["fresh"]), last)
+        self.cell.marks[:] = cell["marks"]
+        self.cell.row_cuts[:-1] = cell["rows"]
+        self.stack.ints[0] = (layer, cell["depth"], m, last, cell["fresh"])
+        self.stack.marks[0, : stop - first] = cell["marks"][first:stop]
+        for name, field in _STATE.items():
+            getattr(self.stack, name)[0] = cell[field]
 
     def run(self, budget: int, capacity: int) -> int:
-        p = self.program
         return int(
             depth_first.carve_cell(
-                p.n_free, p.lower, p.upper, p.side_noise, self.size, p.starts, p.weights,
-                p.weight_starts, p.sources, p.source_starts, p.bias, p.homogeneous, p.fixed,
-                p.twins, p.twin_signs, p.noise_ratio, self.layer_of,
-                *self.cell, self.marks, self.row_cuts, *self.stack, *self.room,
-                self.leaves.packed, self.leaves.points, self.leaves.inside,
-                budget, capacity, self.counters, self.progress,
+                self.problem,
+                self.forms,
+                self.cell,
+                self.stack,
+                self.room,
+                self.out,
+                budget,
+                capacity,
+                self.counters,
+                self.progress,
             )
         )
 
     def stacked(self) -> Cells:
         """Return the cells on the stack, the next one first."""
-        count = int(self.counters[steps.STACK])
+        count = int(self.counters[arrays.ON_STACK])
         cells = np.zeros(count, dtype=self.dtype)
-        ints, marks, basis, edges, vertex, point, witness, info = self.stack
-        for position, s in enumerate(range(count - 1, -1, -1)):
-            layer, depth, m, last, fresh = ints[s].tolist()
-            first, stop = self.program.starts[layer : layer + 2]
-            cell = cells[position]
+        for cell, s in zip(cells, range(count - 1, -1, -1), strict=True):
+            layer, depth, m, last, fresh = self.stack.ints[s].tolist()
+            first, stop = self.problem.starts[layer : layer + 2]
             cell["layer"], cell["depth"], cell["n_rows"], cell["fresh"] = layer, depth, m, fresh
-            cell["rows"][: m - 1] = self.row_cuts[: m - 1]
+            # Ancestors are shared with the cell in hand, so its prefix is theirs.
+            cell["rows"][: m - 1] = self.cell.row_cuts[: m - 1]
             cell["rows"][m - 1] = last
-            cell["marks"][:first] = self.marks[:first]
-            cell["marks"][first:stop] = marks[s, : stop - first]
-            cell["basis"], cell["edges"], cell["vertex"] = basis[s], edges[s], vertex[s]
-            cell["point"], cell["witness"], cell["info"] = point[s], witness[s], info[s]
+            cell["marks"][:first] = self.cell.marks[:first]
+            cell["marks"][first:stop] = self.stack.marks[s, : stop - first]
+            for name, field in _STATE.items():
+                cell[field] = getattr(self.stack, name)[s]
         return cells
 
     def result(self, rest: Cells) -> Advance:
         counters = self.counters
-        n = int(counters[steps.LEAVES])
-        kept = slice(0, n)
+        n = int(counters[arrays.LEAVES])
         leaves = Leaves(  # copies, so that the unused part of the buffers is let go
-            self.leaves.packed[kept].copy(),
-            self.leaves.points[kept].copy(),
-            self.leaves.inside[kept].copy(),
+            self.out.packed[:n].copy(), self.out.points[:n].copy(), self.out.inside[:n].copy()
         )
         return Advance(
             n_leaves=n,
             leaves=leaves,
             rest=rest,
-            n_doubtful=int(counters[steps.DOUBTS]),
+            n_doubtful=int(counters[arrays.DOUBTS]),
             finished=float(self.progress[0]),
             counts={
-                "programs": int(counters[steps.PROGRAMS]),
-                "pivots": int(counters[steps.PIVOTS]),
+                "programs": int(counters[arrays.PROGRAMS]),
+                "pivots": int(counters[arrays.PIVOTS]),
             },
         )

@@ -1,0 +1,115 @@
+"""The arrays that the simplex kernels share, by name.
+
+The outermost kernel takes them apart once, at its head, and hands single arrays on: every access
+by name would cost more than the arithmetic around it.
+
+Letters, here and in the kernels: k free coordinates, N cuts, L layers, W remembered points;
+u, v points; E edges; f the form in hand; g a face's form; y prices; m rows of a cell.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Signs = npt.NDArray[np.int8]
+Bytes = npt.NDArray[np.uint8]
+
+
+class Problem(NamedTuple):
+    """The program (see `polycarve.splitting.program`); never written to."""
+
+    k: int
+    lower: Floats
+    upper: Floats
+    side_noise: Floats
+    size: Floats  # (k,) largest |u_j| in the box
+    ratio: float  # proven rounding error over the typical one
+    starts: Ints
+    layer_of: Ints  # (N,)
+    weights: Floats
+    weight_starts: Ints
+    sources: Ints
+    source_starts: Ints
+    bias: Floats
+    homogeneous: Bytes
+    fixed: Signs
+    twins: Ints
+    twin_signs: Signs
+
+
+class Forms(NamedTuple):
+    """The forms of all cuts on the cell in hand.
+
+    ``values`` holds for each layer ``k + 1`` rows (coefficients, then constants) of its width, so
+    that the inner loops run along it. ``errors`` bounds what rounding did to the values of a form
+    in the box, ``sizes`` these values themselves.
+    """
+
+    values: Floats  # (N (k + 1),)
+    errors: Floats  # (N,)
+    sizes: Floats  # (N,)
+
+
+class Cell(NamedTuple):
+    """The cell in hand. ``info``: points remembered so far, exchanges since the last refresh,
+    the place of the plane in the basis (or -1), the vertex's place among the points (or -1)."""
+
+    marks: Signs  # (N,)
+    row_cuts: Ints  # (N + 1,) the cuts that split an ancestor
+    rows: Floats  # (N + 1, k + 2) their forms, positive inside: [a, c, rounding error]
+    basis: Ints  # (k,) faces
+    E: Floats  # (k, k)
+    v: Floats  # (k,)
+    p: Floats  # (k,) an interior point
+    witness: Floats  # (W, k + 1) remembered points; the last entry is 1 for sharp ones
+    info: Ints  # (4,)
+
+
+class Stack(NamedTuple):
+    """Cells to do. ``ints``: layer, depth, rows, the cut split last (or -1), fresh."""
+
+    ints: Ints  # (S, 5)
+    marks: Signs  # (S, widest layer)
+    basis: Ints
+    E: Floats
+    v: Floats
+    p: Floats
+    witness: Floats
+    info: Ints
+
+
+class Room(NamedTuple):
+    """Room to work in; nothing in it outlives a step."""
+
+    f: Floats  # (k + 3,) the form in hand: [a, c, rounding error, size]
+    y: Floats  # (k,)
+    rates: Floats  # (2 k + N + 1,)
+    gaps: Floats  # (2 k + N + 1,)
+    matrix: Floats  # (k, 2 k)
+    point: Floats  # (k,)
+    values: Floats  # (widest layer,)
+    least: Floats  # (widest layer,)
+    most: Floats  # (widest layer,)
+
+
+class Out(NamedTuple):
+    """Leaves; with no rows, they are only counted."""
+
+    packed: Bytes
+    points: Floats
+    inside: npt.NDArray[np.bool_]
+
+
+# Places in the array of counters.
+STEPS, PROGRAMS, PIVOTS, DOUBTS, LEAVES, ON_STACK = range(6)
+
+# Marks of a cut in a cell. ZERO: its form vanishes on the cell; inactive, as is every multiple.
+UNKNOWN, ACTIVE, INACTIVE, ZERO = 0, 1, -1, -2
+
+EPS = 2.0**-53
+GAMMA = 4.0 * EPS  # typical relative rounding error of a form's value

@@ -1,0 +1,83 @@
+"""Interior points: of the children of a split, and of leaves."""
+
+import numpy as np
+
+from polycarve.splitting.kernels.compilation import kernel
+from polycarve.splitting.kernels.forms import value_at
+from polycarve.splitting.kernels.vertex import face_rate, face_value
+
+
+@kernel
+def child_point(sign, k, f, p, v, witness, info, best, out):
+    """Write an interior point of the side ``sign * f > 0`` of the cell in hand.
+
+    Halfway between a point known to be interior and the mean of the known points on that side:
+    either alone would creep towards the boundary.
+    """
+    here = sign * value_at(f, p, k)
+    top = sign * value_at(f, v, k)
+    for j in range(k):
+        best[j] = v[j]
+        out[j] = 0.0
+    count = 0
+    for t in range(min(info[0], witness.shape[0])):
+        value = sign * value_at(f, witness[t], k)
+        if value > top:
+            top = value
+            for j in range(k):
+                best[j] = witness[t, j]
+        if value > 0.0:
+            count += 1
+            for j in range(k):
+                out[j] += witness[t, j]
+    share = 0.0
+    if here <= 0.0 and top > here:
+        share = 0.5 * (1.0 - here / (top - here))
+    for j in range(k):
+        inner = p[j] + share * (best[j] - p[j])
+        out[j] = 0.5 * (inner + out[j] / count) if count > 0 else inner
+
+
+@kernel
+def is_interior(u, m, k, lower, upper, side_noise, rows, ratio):
+    """Whether a point lies inside all faces by more than rounding can hide."""
+    for face in range(2 * k + m):
+        noise = side_noise[face] if face < 2 * k else ratio * rows[face - 2 * k, k + 1]
+        if not face_value(face, u, k, lower, upper, rows) > noise:
+            return False
+    return True
+
+
+@kernel
+def leaf_point(m, k, lower, upper, side_noise, rows, ratio, E, v, p, witness, info, out):
+    """Write the first of a few candidates that is proven interior; False if none is."""
+    known = min(info[0], witness.shape[0])
+    for j in range(k):
+        out[j] = 0.0
+    for t in range(known):
+        for j in range(k):
+            out[j] += witness[t, j]
+    for j in range(k):
+        out[j] = 0.5 * (p[j] + out[j] / known) if known > 0 else p[j]
+    if is_interior(out, m, k, lower, upper, side_noise, rows, ratio):
+        return True
+    # The centre of the simplex between the vertex and the far ends of its edges.
+    for j in range(k):
+        out[j] = v[j]
+    for q in range(k):
+        limit = np.inf
+        for face in range(2 * k + m):
+            rate = face_rate(face, E[q], k, rows)
+            if rate < -1e-13:
+                gap = max(face_value(face, v, k, lower, upper, rows), 0.0)
+                limit = min(limit, gap / -rate)
+        if limit < np.inf:
+            for j in range(k):
+                out[j] += limit * E[q, j] / (k + 1)
+    for j in range(k):
+        out[j] = 0.5 * (p[j] + out[j])
+    if is_interior(out, m, k, lower, upper, side_noise, rows, ratio):
+        return True
+    for j in range(k):
+        out[j] = p[j]
+    return is_interior(out, m, k, lower, upper, side_noise, rows, ratio)
