@@ -52,6 +52,12 @@ class Region:
         return _widths_of(self.network, len(self.pattern))
 
     @property
+    def full_pattern(self) -> BitArray:
+        """The pattern, filled up with inactive neurons where the carving stopped early."""
+        missing = sum(self.network.cut_widths) - len(self.pattern)
+        return np.concatenate([self.pattern, np.zeros(missing, np.uint8)])
+
+    @property
     def code(self) -> str:
         """The pattern as people write it, such as ``aai|iaa``."""
         return codes.code_of(self.pattern, self.widths)

@@ -29,10 +29,12 @@ CLEAR = 1e-9
 SHARP = 1e-11
 # A face that is met at less than PARALLEL, relative to the edge, is not met at all; one met at
 # less than SQUARE is trusted only if the edges are fresh. They are computed anew after REFRESH
-# exchanges.
 PARALLEL = 1e-13
 SQUARE = 1e-7
+# exchanges, and whenever a basis with edges longer than LONG is entered or left: its faces are so
+# nearly parallel that an exchange loses digits.
 REFRESH = 40
+LONG = 1e3
 
 # What a walk is for, and how it ends.
 PROBE, DECIDE, SPLIT = 0, 1, 2
@@ -78,6 +80,7 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
         # the first by number (Bland), which cannot go round in circles.
         best = -1
         best_score = 0.0
+        longest = 0.0
         price_noise = f_noise
         bland = stalled > 2 * k + 20
         for q in range(k):
@@ -90,6 +93,7 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
                 size_of_sum += abs(term)
                 length += E[q, j] * E[q, j]
             y[q] = price
+            longest = max(longest, length)
             face = basis[q]
             noise = side_noise[face] if face < 2 * k else rows[face - 2 * k, k + 1]
             price_noise += abs(price) * noise
@@ -102,6 +106,10 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
                 elif score > best_score:
                     best_score = score
                     best = q
+        is_blunt = longest > LONG * LONG
+        if is_blunt and info[1] > 0:
+            info[1] = REFRESH
+            continue
         if arrived:
             info[3] = remember(k, v, blur < SHARP, witness, info)
         arrived = False
@@ -151,7 +159,7 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
             for j in range(k):
                 v[j] += step * E[best, j]
             exchange(best, n_faces, f, k, basis, E, y)
-            info[1] += 1
+            info[1] = REFRESH if is_blunt else info[1] + 1
             info[2] = best
             info[3] = -1
             return ON_PLANE
@@ -167,7 +175,7 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
         else:
             stalled += 1
         info[3] = -1
-        info[1] += 1
+        info[1] = REFRESH if is_blunt else info[1] + 1
         face_normal(leaving, k, rows, gaps)
         exchange(best, leaving, gaps, k, basis, E, y)
 

@@ -1,0 +1,55 @@
+"""``polycarve demo``: the main job on a small trained network."""
+
+from __future__ import annotations
+
+import csv
+import time
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("polycarve-demo"),
+    show_default=True,
+    help="Folder for the region list and the picture.",
+)
+def demo(out: Path) -> None:
+    """Carve a trained classifier of two moons, and list and draw its regions."""
+    from polycarve import Box, carve
+    from polycarve.networks import examples
+
+    network, box = examples.moons(), Box.cube(-3, 3, dim=2)
+    click.echo(f"{network!r} on {box!r}")
+    carve(network, box)  # kernels are compiled or loaded here, so that the time below is the work's
+    begin = time.perf_counter()
+    carving = carve(network, box)
+    seconds = time.perf_counter() - begin
+    for layer, count in enumerate(carving.layer_counts, start=1):
+        click.echo(f"  after layer {layer}: {count:4d} regions")
+    click.echo(f"{len(carving)} activation regions in {1000 * seconds:.1f} ms")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        table = out / "moons-regions.csv"
+        with table.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["region", "pattern", "x1", "x2"])
+            for region in carving:
+                writer.writerow([region.index, region.code, *region.point.tolist()])
+    except OSError as error:
+        raise click.FileError(str(out), error.strerror or "cannot be written") from None
+    click.echo(f"wrote {table}")
+    try:
+        import matplotlib
+    except ImportError:
+        click.echo("no picture: matplotlib is not installed (pip install 'polycarve[plot]')")
+        return
+    matplotlib.use("Agg")
+    from polycarve.plot import plot_regions
+
+    picture = out / "moons-regions.png"
+    plot_regions(carving).figure.savefig(picture, dpi=150)
+    click.echo(f"wrote {picture}")
