@@ -24,9 +24,7 @@ def code_of(bits: Sequence[int] | BitArray, widths: Sequence[int]) -> str:
     """
     letters = "".join("a" if bit else "i" for bit in bits)
     stops = np.cumsum([0, *widths]).tolist()
-    return "|".join(
-        letters[a:b] for a, b in pairwise(stops) if a < len(letters)
-    )
+    return "|".join(letters[a:b] for a, b in pairwise(stops) if a < len(letters))
 
 
 def prefix_bits(code: str, widths: Sequence[int]) -> BitArray:

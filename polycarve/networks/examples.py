@@ -26,16 +26,23 @@ def fig19() -> Network:
 
     Examples
     --------
-    The second layer cuts the four regions of the first into 1, 3, 2 and 4:
+    The second layer cuts the four regions of the first into 1, 2, 3 and 4:
 
     >>> import polycarve as pc
     >>> carving = pc.carve(fig19(), pc.Box.cube(-4, 6, dim=2))
     >>> carving.layer_counts
     (4, 10, 17)
-    >>> [len(carving.children(region.code)) for region in carving.children()]
-    [1, 3, 2, 4]
-    >>> [region.code for region in carving.children()]
-    ['ii', 'ai', 'ia', 'aa']
+    >>> [(region.code, len(carving.children(region.code))) for region in carving.children()]
+    [('ii', 1), ('ia', 2), ('ai', 3), ('aa', 4)]
+
+    Where the second layer is dead, the last neuron is active; the one before it is active only
+    where the second neuron of the second layer is:
+
+    >>> second = {region.code: carving.children(region.code) for region in carving.at_layer(2)}
+    >>> {code: [child.code[-2:] for child in found] for code, found in second.items()}
+    {'ii|ai': ['ii'], 'ia|ii': ['ia'], 'ia|ai': ['ii', 'ia'], 'ai|ia': ['ai'], 'ai|ai': ['ii'],
+     'ai|aa': ['ii', 'ai'], 'aa|ii': ['ia'], 'aa|ia': ['ii', 'ia', 'ai'], 'aa|ai': ['ii', 'ia'],
+     'aa|aa': ['ii', 'ia', 'ai']}
     """
     return _shipped("fig19")
 

@@ -31,7 +31,7 @@ def plot_regions(carving: Carving, *, ax: Any = None) -> Any:
     """
     box = carving.domain
     if not isinstance(box, Box) or box.rank != 2 or box.dim != 2:
-        raise InputError(f"{box!r} cannot be drawn: a Box with two sides of positive width is needed.")
+        raise InputError(f"{box!r} cannot be drawn: a Box of two sides, neither flat, is needed.")
     try:
         from matplotlib import pyplot as plt
         from matplotlib.collections import PolyCollection

@@ -47,10 +47,15 @@ class Limits:
     max_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_regions", "max_seconds"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, (int, float, np.number)) and value > 0):
-                raise InputError(f"{name} is {value!r}; a positive number or None is needed.")
+        most, seconds = self.max_regions, self.max_seconds
+        whole = isinstance(most, (int, np.integer)) and not isinstance(most, bool)
+        if most is not None and not (whole and most >= 1):
+            raise InputError(
+                f"max_regions is {most!r}; a whole number of at least 1, or None, is needed."
+            )
+        number = isinstance(seconds, (int, float, np.number)) and not isinstance(seconds, bool)
+        if seconds is not None and not (number and seconds > 0):
+            raise InputError(f"max_seconds is {seconds!r}; a positive number, or None, is needed.")
 
 
 class Sink(Protocol):
@@ -108,6 +113,8 @@ def run(
     progress: Report | None = None,
 ) -> Outcome:
     """Carve a program's domain, sending leaves in order to a sink (or only counting them)."""
+    if limits is not None and not isinstance(limits, Limits):
+        raise InputError(f"limits is {limits!r}; give polycarve.Limits(max_regions=..., ...).")
     limits = limits or Limits()
     deadline = math.inf if limits.max_seconds is None else time.monotonic() + limits.max_seconds
     most = math.inf if limits.max_regions is None else int(limits.max_regions)

@@ -53,6 +53,8 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
     BLURRED means that float64 cannot tell how low the form gets.
     """
     f_noise, f_size = f[k + 1], f[k + 2]
+    # |f_a| is about one: along a slope below this, f changes by less than its rounding error.
+    level = max(2.0 * GAMMA, f_noise / f_size) if f_size > 0.0 else 0.0
     n_faces = 2 * k + m
     counters[PROGRAMS] += 1
     info[2] = -1
@@ -85,28 +87,26 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
         bland = stalled > 2 * k + 20
         for q in range(k):
             price = 0.0
-            size_of_sum = 0.0
-            length = 0.0
+            square = 0.0
             for j in range(k):
-                term = f[j] * E[q, j]
-                price += term
-                size_of_sum += abs(term)
-                length += E[q, j] * E[q, j]
+                price += f[j] * E[q, j]
+                square += E[q, j] * E[q, j]
             y[q] = price
+            length = math.sqrt(square)
             longest = max(longest, length)
             face = basis[q]
             noise = side_noise[face] if face < 2 * k else rows[face - 2 * k, k + 1]
             price_noise += abs(price) * noise
-            blur += math.sqrt(length) * noise
-            if price < -2.0 * GAMMA * size_of_sum:
-                score = price * price / length
+            blur += length * noise
+            if price < -level * length:
+                score = -price / length
                 if bland:
                     if best < 0 or face < basis[best]:
                         best = q
                 elif score > best_score:
                     best_score = score
                     best = q
-        is_blunt = longest > LONG * LONG
+        is_blunt = longest > LONG
         if is_blunt and info[1] > 0:
             info[1] = REFRESH
             continue
@@ -169,7 +169,7 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
             v[leaving] = lower[leaving]
         elif leaving < 2 * k:
             v[leaving - k] = upper[leaving - k]
-        if step * -y[best] > GAMMA * f_size:
+        if step * -y[best] > f_noise:
             stalled = 0
             arrived = True
         else:
