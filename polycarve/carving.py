@@ -111,14 +111,9 @@ class Region:
         >>> pc.region_at(net, [1, 1]).contains([[2, 3], [0, 0], [-1, 0]])
         array([ True,  True, False])
         """
-        points = np.asarray(X, dtype=np.float64)
+        points = self.domain.points(X)
         single = points.ndim == 1
         points = points[None] if single else points
-        if points.ndim != 2 or points.shape[1] != self.domain.dim:
-            raise InputError(
-                f"points have shape {np.shape(X)}; (n, {self.domain.dim}) or "
-                f"({self.domain.dim},) is needed."
-            )
         inside = self.domain.contains(points)
         inputs = self.domain.embed(points)
         inside[inside] = locating.in_closed_region(self.network, self.pattern, inputs[inside])
@@ -252,19 +247,17 @@ class Carving(Sequence[Region]):
             if not rows:
                 raise PatternError(f"no region has the pattern {key!r}{self._partial_note()}.")
             return self._region(rows[0])
-        if isinstance(key, slice):
-            return [self._region(row) for row in range(*key.indices(len(self)))]
         try:
             index = range(len(self))[key]
         except IndexError:
             raise PatternError(
                 f"index {key} is out of range: there are {len(self)} regions."
             ) from None
-        except TypeError:
+        except (TypeError, ValueError):
             raise InputError(
-                f"regions are found by index, slice or code; not by {type(key).__name__}."
+                f"regions are found by index, slice or code; not by {key!r}."
             ) from None
-        return self._region(index)
+        return self._region(index) if isinstance(index, int) else [self._region(i) for i in index]
 
     def __iter__(self) -> Iterator[Region]:
         return (self._region(row) for row in range(len(self)))

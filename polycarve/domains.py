@@ -86,6 +86,18 @@ class Domain(ABC):
     def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Whether points (rows, in coordinates ``y``) lie in the closed domain."""
 
+    def points(self, X: npt.ArrayLike) -> FloatArray:
+        """Return points in coordinates ``y`` as a float64 array, ``(n, dim)`` or ``(dim,)``."""
+        try:
+            array = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError):
+            array = np.empty(())
+        if array.ndim not in (1, 2) or array.shape[-1] != self.dim:
+            raise InputError(
+                f"points must be numbers in an array of shape (n, {self.dim}) or ({self.dim},)."
+            )
+        return array
+
     @abstractmethod
     def exact_sides(self) -> ExactArray:
         """Return the proper sides as forms ``[a, c]``, ``a @ y + c >= 0`` inside, by rows."""
@@ -180,7 +192,9 @@ class Box(Domain):
             raise DomainError(f"radius is {radius}; it must not be negative.")
         lo, hi = [c - reach for c in centre], [c + reach for c in centre]
         if clip is not None:
-            least, most = _number(clip[0], "clip"), _number(clip[1], "clip")
+            if not isinstance(clip, Sequence) or len(clip) != 2:
+                raise DomainError(f"clip is {clip!r}; a pair (lo, hi) is needed.")
+            least, most = (_number(value, "clip") for value in clip)
             lo, hi = [max(v, least) for v in lo], [min(v, most) for v in hi]
         return cls(lo, hi)
 
@@ -213,7 +227,7 @@ class Box(Domain):
         return np.asarray(y, dtype=np.float64)
 
     def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        points = np.asarray(X, dtype=np.float64)
+        points = self.points(X)
         inside = (points >= self._inner(self.lo, up=True)) & (
             points <= self._inner(self.hi, up=False)
         )
@@ -244,11 +258,12 @@ class Box(Domain):
         lo, hi = self.lo.float64, self.hi.float64
         if np.all(lo == lo[0]) and np.all(hi == hi[0]) and self.input_dim > 2:
             return f"Box.cube({lo[0]:g}, {hi[0]:g}, dim={self.input_dim})"
-        if self.input_dim > 4:
-            return f"Box({self.input_dim} coordinates, rank {self.rank})"
-        return "Box([{}], [{}])".format(
-            ", ".join(f"{v:g}" for v in lo), ", ".join(f"{v:g}" for v in hi)
+        text = "Box([{}], [{}])".format(
+            ", ".join(f"{v:g}" for v in lo[:9]), ", ".join(f"{v:g}" for v in hi[:9])
         )
+        if self.input_dim > 4 or len(text) >= 80:
+            return f"Box({self.input_dim} coordinates, rank {self.rank})"
+        return text
 
 
 class Space(Domain):
@@ -292,7 +307,7 @@ class Space(Domain):
         return np.asarray(y, dtype=np.float64)
 
     def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        return np.asarray(np.isfinite(np.asarray(X, dtype=np.float64)).all(axis=-1))
+        return np.asarray(np.isfinite(self.points(X)).all(axis=-1))
 
     def exact_sides(self) -> ExactArray:
         return ExactArray.of(np.zeros((0, self.input_dim + 1)))
@@ -326,8 +341,11 @@ def as_domain(given: Any, input_dim: int) -> Domain:
 
 
 def _bounds(values: Any, what: str) -> ExactArray:
+    if isinstance(values, str):
+        raise DomainError(f"{what}: {values!r} is not a sequence of numbers.")
     try:
         numbers = ExactArray.of(values if isinstance(values, np.ndarray) else list(values))
+        numbers.float64  # noqa: B018 - kernels need it: fail here if there is none
     except (InputError, TypeError) as error:
         raise DomainError(f"{what}: {error}") from None
     if numbers.ndim != 1 or not len(numbers):

@@ -84,12 +84,19 @@ class ExactArray:
     numerators: npt.NDArray[np.object_]
     denominator: int
 
+    def __post_init__(self) -> None:
+        # NumPy makes plain integers of single entries.
+        object.__setattr__(self, "numerators", np.asarray(self.numerators, dtype=object))
+
     @classmethod
     def of(cls, values: Any) -> ExactArray:
         """Read an array of numbers exactly; see `fraction` for what counts as one."""
         if isinstance(values, ExactArray):
             return values
-        array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
+        try:
+            array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
+        except ValueError:
+            raise InputError("rows of different lengths make no array. Give one shape.") from None
         if array.dtype.kind == "O" and all(type(value) is float for value in array.flat):
             array = array.astype(np.float64)
         if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
@@ -121,11 +128,7 @@ class ExactArray:
         return len(self.numerators)
 
     def __getitem__(self, key: Any) -> ExactArray:
-        part = self.numerators[key]
-        if not isinstance(part, np.ndarray):
-            whole, part = part, np.empty((), dtype=object)
-            part[()] = whole
-        return ExactArray(part, self.denominator)
+        return ExactArray(self.numerators[key], self.denominator)
 
     def reshape(self, *shape: int) -> ExactArray:
         return ExactArray(self.numerators.reshape(*shape), self.denominator)
@@ -180,7 +183,7 @@ class ExactArray:
             rounded = np.asarray(self.numerators / self.denominator, dtype=np.float64)
         except OverflowError:
             raise InputError(
-                "a number is too large for float64. Rescale the neuron it belongs to."
+                "a number is too large for float64. Rescale what it belongs to."
             ) from None
         rounded.flags.writeable = False
         return rounded

@@ -76,16 +76,13 @@ def carve(
     network, place = _resolve(net, domain)
     chosen = _choose(network, place, method)
     layers = _stop(network, stop_layer)
-    if place.rank == 0:
-        return single_region(network, place, layers)
-    program = compile_program(network, place, layers)
     memory = drive.Memory()
     with drive.reporting(progress) as report:
-        if program.n_layers:
-            outcome = drive.run(program, chosen, sink=memory, limits=limits, progress=report)
-        else:
-            outcome = drive.Outcome()
-            memory.write(drive.undivided(program))
+        limits = drive.checked(limits)
+        if place.rank == 0:
+            return single_region(network, place, layers)
+        program = compile_program(network, place, layers)
+        outcome = drive.run(program, chosen, sink=memory, limits=limits, progress=report)
     leaves = memory.collect(program)
     return Carving(
         network,
@@ -147,10 +144,10 @@ def count_regions(
     network, place = _resolve(net, domain)
     chosen = _choose(network, place, method)
     layers = _stop(network, stop_layer)
-    program = compile_program(network, place, layers)
-    if place.rank == 0 or not program.n_layers:
-        return 1
     with drive.reporting(progress) as report:
+        if place.rank == 0:
+            return 1
+        program = compile_program(network, place, layers)
         outcome = drive.run(program, chosen, sink=None, progress=report)
     if outcome.stop_reason == "interrupt":
         raise KeyboardInterrupt
@@ -184,7 +181,10 @@ def region_at(net: Any, x: Any) -> Region:
     'aia'
     """
     network = as_network(net)
-    exact = ExactArray.of(x if isinstance(x, np.ndarray) else list(x))
+    try:
+        exact = ExactArray.of(x if isinstance(x, np.ndarray) else list(x))
+    except TypeError:
+        raise InputError(f"x is {x!r}. Give one number a coordinate.") from None
     if exact.shape != (network.input_dim,):
         raise InputError(
             f"x has shape {exact.shape}; this network reads {network.input_dim} coordinates."

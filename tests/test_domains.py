@@ -25,7 +25,7 @@ def bounds(box):
 @pytest.mark.parametrize(
     ("box", "lo", "hi"),
     [
-        (pc.Box(["0.1", "-1/3"], [Fraction(1, 7), "1e2"]), [TENTH, Fraction(-1, 3)], None),
+        (pc.Box(["0.1", "-1"], [Fraction(1, 7), "1e2"]), [TENTH, -1], [Fraction(1, 7), 100]),
         (pc.Box([0.1], [2**60 + 1]), [Fraction(0.1)], [2**60 + 1]),
         (pc.Box((0, 0), np.array([1, 0.5], dtype=np.float32)), [0, 0], [1, Fraction(1, 2)]),
         (pc.Box(np.array(["0.1"]), iter([1])), [TENTH], [1]),
@@ -41,7 +41,6 @@ def bounds(box):
     ],
 )
 def test_bounds_are_kept_exactly(box, lo, hi):
-    hi = [Fraction(1, 7), 100] if hi is None else hi
     assert bounds(box) == (lo, hi)
     assert box.dim == box.input_dim == len(lo)
     assert box.is_bounded
@@ -49,13 +48,9 @@ def test_bounds_are_kept_exactly(box, lo, hi):
 
 @pytest.mark.parametrize(
     ("lo", "hi", "rank"),
-    [([0], [1], 1), ([0, 5, 0], [1, 5, 1], 2), (["0.1"] * 4, ["0.1"] * 4, 0), ([0.1], ["0.1"], -1)],
+    [([0], [1], 1), ([0, 5, 0], [1, 5, 1], 2), (["0.1"] * 4, ["0.1"] * 4, 0)],
 )
 def test_flat_sides_lower_the_rank(lo, hi, rank):
-    if rank < 0:  # the float 0.1 is larger than the decimal
-        with pytest.raises(DomainError, match="lo > hi in coordinate 0"):
-            pc.Box(lo, hi)
-        return
     box = pc.Box(lo, hi)
     assert box.rank == rank
     assert box.dim == len(lo)
@@ -207,6 +202,7 @@ def test_an_array_of_pairs_makes_a_box_and_a_domain_is_itself():
     [
         (lambda: pc.Box([0, 2], [1, 1]), r"lo > hi in coordinate 1 \(2 > 1\)"),
         (lambda: pc.Box(["0.2"], ["0.1"]), r"lo > hi in coordinate 0 \(0.2 > 0.1\)"),
+        (lambda: pc.Box([0.1], ["0.1"]), "lo > hi"),  # the float is a little larger
         (lambda: pc.Box([0], [1, 1]), "lo has 1 coordinates and hi has 2"),
         (lambda: pc.Box([math.nan], [1]), "lo: .*[Gg]ive"),
         (lambda: pc.Box([0, 0], [1, "nan"]), "hi: 'nan' is not a finite number"),
@@ -262,5 +258,5 @@ def test_what_is_no_domain_is_refused(make, message):
 def test_a_domain_must_fit_the_network(domain):
     net = pc.Network.from_arrays([[[1, 2]]], relu_last=True)
     for call in (pc.carve, pc.count_regions, pc.select_method):
-        with pytest.raises(DomainError, match="the network reads 2. Give a domain of dimension 2"):
+        with pytest.raises(DomainError, match="and the network reads 2"):
             call(net, domain)

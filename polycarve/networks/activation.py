@@ -49,7 +49,7 @@ class Activation:
         """Return one bit a cut, unit by unit: shape ``(..., n)`` to ``(..., n * n_cuts)``."""
         cuts = np.array([float(cut) for cut in self.cuts])
         above = z[..., None] > cuts
-        return above.reshape(*z.shape[:-1], -1).astype(np.uint8)
+        return above.reshape(*z.shape[:-1], z.shape[-1] * len(cuts)).astype(np.uint8)
 
 
 RELU = Activation("relu", cuts=(Fraction(0),), jumps=(Fraction(1),))
@@ -59,7 +59,8 @@ _BY_NAME = {"relu": RELU}
 
 def named(name: str) -> Activation:
     """Return the activation of a name."""
-    if name not in _BY_NAME:
+    law = _BY_NAME.get(name) if isinstance(name, str) else None
+    if law is None:
         known = ", ".join(sorted(_BY_NAME))
         raise NetworkError(f"activation {name!r} is not supported. Supported: {known}.")
-    return _BY_NAME[name]
+    return law

@@ -20,8 +20,8 @@ def read(
 ) -> Network:
     """See `Network.from_arrays`."""
     law = named(activation)
-    weights = list(weights)
-    biases = [None] * len(weights) if biases is None else list(biases)
+    weights = _listed(weights, "weights")
+    biases = [None] * len(weights) if biases is None else _listed(biases, "biases")
     if len(weights) != len(biases):
         raise NetworkError(
             f"{len(weights)} weight matrices and {len(biases)} biases were given. "
@@ -40,12 +40,23 @@ def read(
     return Network(layers, layers[0].weight.shape[1] if layers else 0)
 
 
+def _listed(values: Any, what: str) -> list[Any]:
+    try:
+        return list(values)
+    except TypeError:
+        raise NetworkError(
+            f"{what} must be a list with one array a layer, not {values!r}."
+        ) from None
+
+
 def numbers(values: Any, what: str) -> ExactArray:
     """Read numbers exactly, naming what they are in the error."""
     try:
-        return ExactArray.of(values)
+        exact = ExactArray.of(values)
+        exact.float64  # noqa: B018 - kernels need it: fail here if there is none
     except InputError as error:
         raise NetworkError(f"{what}: {error}") from None
+    return exact
 
 
 def read_npz(path: Path, *, relu_last: bool | None) -> Network:
@@ -55,7 +66,7 @@ def read_npz(path: Path, *, relu_last: bool | None) -> Network:
             arrays = dict(file.items())
     except FileNotFoundError:
         raise NetworkError(f"{path}: no such file.") from None
-    except (OSError, ValueError, zipfile.BadZipFile, AttributeError, EOFError):
+    except (OSError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile):
         raise NetworkError(f"{path} is not an .npz file of plain arrays.") from None
     count = sum(key.startswith("W") for key in arrays)
     missing = [key for k in range(max(count, 1)) for key in (f"W{k}", f"b{k}") if key not in arrays]
@@ -65,7 +76,10 @@ def read_npz(path: Path, *, relu_last: bool | None) -> Network:
             f"(weights (n_out, n_in)), and relu_last where a ReLU follows the last layer."
         )
     if relu_last is None:
-        relu_last = bool(arrays.get("relu_last", False))
+        said = arrays.get("relu_last", np.array(False))
+        if said.ndim or said.dtype.kind not in "bi":
+            raise NetworkError(f"{path}: relu_last must be a single True or False.")
+        relu_last = bool(said)
     return Network.from_arrays(
         [arrays[f"W{k}"] for k in range(count)],
         [arrays[f"b{k}"] for k in range(count)],

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polycarve.errors import PatternError
+from polycarve.errors import InputError, PatternError
 
 BitArray = npt.NDArray[np.uint8]
 
@@ -40,6 +40,8 @@ def prefix_bits(code: str, widths: Sequence[int]) -> BitArray:
     >>> prefix_bits("aai|i", (3, 2)).tolist()
     [1, 1, 0, 0]
     """
+    if not isinstance(code, str):
+        raise InputError(f"a code such as 'aai|i' is needed, not {code!r}.")
     total = sum(widths)
     example = code_of([1] * total, widths)
     shape = f"this network's codes look like {example[:40]}{'...' if len(example) > 40 else ''}"
@@ -47,7 +49,11 @@ def prefix_bits(code: str, widths: Sequence[int]) -> BitArray:
     if set(letters) - {"a", "i"} or len(letters) > total:
         raise PatternError(f"{code!r} is not a pattern or the beginning of one; {shape}.")
     bits = np.frombuffer(letters.encode(), dtype=np.uint8) == ord("a")
-    if "|" in code and code.rstrip("|") != code_of(bits, widths):
+    parts = code.split("|")
+    fits = len(parts) <= len(widths) and len(parts[-1]) <= widths[len(parts) - 1]
+    if len(parts) > 1 and not (
+        fits and [len(part) for part in parts[:-1]] == list(widths[: len(parts) - 1])
+    ):
         raise PatternError(f"{code!r} has a bar that is not between two layers; {shape}.")
     return np.asarray(bits, dtype=np.uint8)
 
@@ -64,7 +70,10 @@ def bits_of(pattern: Any, widths: Sequence[int]) -> BitArray:
     if isinstance(pattern, str):
         bits = prefix_bits(pattern, widths)
     else:
-        values = np.asarray(pattern)
+        try:
+            values = np.asarray(pattern)
+        except ValueError:
+            values = np.empty(())
         if values.ndim != 1 or not np.all((values == 0) | (values == 1)):
             raise PatternError("a pattern is a code such as 'aai|ia' or a row of zeros and ones.")
         bits = values.astype(np.uint8)

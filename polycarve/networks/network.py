@@ -86,7 +86,7 @@ class Network:
             raise NetworkError("a network needs at least one affine map; none was given.")
         sizes = [self.input_dim]
         for k, layer in enumerate(self.layers, start=1):
-            if not all(0 <= value < k for value in layer.inputs):
+            if not layer.inputs or not all(0 <= value < k for value in layer.inputs):
                 raise NetworkError(
                     f"layer {k} reads {layer.inputs}; it may read values 0 to {k - 1}."
                 )
@@ -224,9 +224,12 @@ class Network:
         return f"Network({text})"
 
     def __getitem__(self, key: slice) -> Network:
-        if not isinstance(key, slice) or key.step not in (None, 1):
+        try:
+            start, stop, step = key.indices(len(self.hidden))
+        except (AttributeError, TypeError):
+            step = 0
+        if step != 1:
             raise InputError("slice a network by its activations: net[:2], net[1:], net[1:3].")
-        start, stop, _ = key.indices(len(self.hidden))
         first = self.hidden[start - 1] + 1 if start else 0
         last = (
             len(self.layers)

@@ -14,7 +14,8 @@ from polycarve.networks.arrays import numbers
 from polycarve.networks.network import Layer, Network
 from polycarve.rational import ExactArray
 
-# Relative to the size of the outputs: far above float64 rounding, far below a wrong layer.
+# Relative to the size of the sums behind the outputs: far above float64 rounding, far below what a
+# wrong layer does.
 _AGREEMENT = 1e-9
 
 
@@ -40,6 +41,9 @@ def read(module: Any) -> Network:
             f"Identity, nested in Sequential. A final Softmax, Sigmoid or LogSoftmax can be "
             f"dropped: the regions do not depend on it."
         )
+    for name, part in parts:
+        if isinstance(part, nn.Linear):
+            _check_weights(part, name)
     layers: list[Layer] = []
     width = next((part.in_features for _, part in parts if isinstance(part, nn.Linear)), 0)
     if not width:
@@ -83,19 +87,23 @@ def _linear(part: Any, name: str) -> tuple[ExactArray, ExactArray]:
 
     where = f"layer {name or 'Linear'}"
     tensors = [part.weight, part.bias]
-    if any(
-        isinstance(t, torch.nn.parameter.UninitializedParameter) or (t is not None and t.is_meta)
-        for t in tensors
-    ):
-        raise NetworkError(f"{where} has no weights yet. Run or load the module first.")
-    if part.weight.is_complex():
-        raise NetworkError(f"{where} has complex weights. Real ones are needed.")
     weight, bias = (
         None if t is None else t.detach().cpu().to(torch.float64).numpy().copy() for t in tensors
     )
     if bias is None:
         bias = np.zeros(len(part.weight))
     return numbers(weight, f"weights of {where}"), numbers(bias, f"bias of {where}")
+
+
+def _check_weights(part: Any, name: str) -> None:
+    from torch.nn.parameter import UninitializedParameter
+
+    where = f"layer {name or 'Linear'}"
+    for tensor in (part.weight, part.bias):
+        if tensor is not None and (isinstance(tensor, UninitializedParameter) or tensor.is_meta):
+            raise NetworkError(f"{where} has no weights yet. Run or load the module first.")
+    if part.weight.is_complex():
+        raise NetworkError(f"{where} has complex weights. Real ones are needed.")
 
 
 def _compare(net: Network, module: Any) -> None:
@@ -112,8 +120,10 @@ def _compare(net: Network, module: Any) -> None:
             f"the module's own forward pass fails on inputs of shape (16, {net.input_dim}): {error}"
         ) from error
     ours = net(points)
-    scale = 1.0 + float(np.abs(ours).max(initial=0.0))
-    if theirs.shape != ours.shape or not np.allclose(theirs, ours, rtol=0, atol=_AGREEMENT * scale):
+    size = np.abs(points)
+    for layer in net.layers:
+        size = size @ np.abs(layer.weight.float64).T + np.abs(layer.bias.float64)
+    if theirs.shape != ours.shape or not (np.abs(theirs - ours) <= _AGREEMENT * size).all():
         raise NetworkError(
             "the module computes something else than its Linear and ReLU layers say. Does it have "
             "hooks, its own forward, or a Flatten in an unusual place? Rebuild it as a Sequential."

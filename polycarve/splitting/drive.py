@@ -113,12 +113,14 @@ def run(
     progress: Report | None = None,
 ) -> Outcome:
     """Carve a program's domain, sending leaves in order to a sink (or only counting them)."""
-    if limits is not None and not isinstance(limits, Limits):
-        raise InputError(f"limits is {limits!r}; give polycarve.Limits(max_regions=..., ...).")
-    limits = limits or Limits()
+    limits = checked(limits)
     deadline = math.inf if limits.max_seconds is None else time.monotonic() + limits.max_seconds
     most = math.inf if limits.max_regions is None else int(limits.max_regions)
     outcome, finished = Outcome(), 0.0
+    if not program.n_layers:
+        if sink is not None:
+            sink.write(_undivided(program))
+        return Outcome(n_regions=1)
     try:
         cells = method.start(program)
         while len(cells):
@@ -147,7 +149,16 @@ def run(
     return outcome
 
 
-def undivided(program: Program) -> Leaves:
+def checked(limits: Limits | None) -> Limits:
+    """Return limits, or none at all as limits; refuse what is neither."""
+    if limits is None:
+        return Limits()
+    if not isinstance(limits, Limits):
+        raise InputError(f"limits is {limits!r}; give polycarve.Limits(max_regions=..., ...).")
+    return limits
+
+
+def _undivided(program: Program) -> Leaves:
     """Return the domain as the one region of a network that cuts nothing."""
     centre = 0.5 * (program.lower + program.upper)[None]
     return Leaves(np.zeros((1, 0), np.uint8), centre, np.ones(1, np.bool_))

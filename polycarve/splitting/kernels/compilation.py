@@ -50,12 +50,12 @@ FOLDER = _cache_folder()
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function on first use: without the GIL, cached where a folder is writable."""
     if FOLDER is None:
-        return numba.njit(nogil=True)(function)
+        return numba.njit(nogil=True, error_model="numpy")(function)
     before = numba.config.CACHE_DIR
     try:
         # Read once, when the cache is attached to the function; put back for everybody else.
         numba.config.CACHE_DIR = str(FOLDER)
-        return numba.njit(nogil=True, cache=True)(function)
+        return numba.njit(nogil=True, cache=True, error_model="numpy")(function)
     finally:
         numba.config.CACHE_DIR = before
 
