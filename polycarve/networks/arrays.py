@@ -45,7 +45,7 @@ def _listed(values: Any, what: str) -> list[Any]:
         return list(values)
     except TypeError:
         raise NetworkError(
-            f"{what} must be a list with one array a layer, not {values!r}."
+            f"{what} is {values!r}; a list of one array a layer is needed."
         ) from None
 
 
