@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -26,6 +27,8 @@ def carve(
     limits: Limits | None = None,
     progress: Progress = None,
     stop_layer: int | None = None,
+    workers: int = 1,
+    executor: Executor | None = None,
 ) -> Carving:
     """Enumerate the activation regions of a ReLU network on a domain.
 
@@ -46,6 +49,11 @@ def carve(
         ``True`` shows a bar on stderr; a callable gets ``(fraction, regions)`` now and then.
     stop_layer : int, optional
         Carve only the first so many hidden layers, as ``carve(...).at_layer(stop_layer)``.
+    workers : int
+        Threads that share the work. The regions and their order do not depend on it.
+    executor : concurrent.futures.Executor, optional
+        Do the work there instead: a process pool, or a cluster's. `workers` then says how many
+        pieces of work to keep it busy with.
 
     Returns
     -------
@@ -76,13 +84,22 @@ def carve(
     network, place = _resolve(net, domain)
     chosen = _choose(network, place, method)
     layers = _stop(network, stop_layer)
+    drive.checked_workers(workers, executor)
     memory = drive.Memory()
     with drive.reporting(progress) as report:
         limits = drive.checked(limits)
         if place.rank == 0:
             return single_region(network, place, layers)
         program = compile_program(network, place, layers)
-        outcome = drive.run(program, chosen, sink=memory, limits=limits, progress=report)
+        outcome = drive.run(
+            program,
+            chosen,
+            sink=memory,
+            limits=limits,
+            progress=report,
+            workers=workers,
+            executor=executor,
+        )
     leaves = memory.collect(program)
     return Carving(
         network,
@@ -104,6 +121,8 @@ def count_regions(
     method: str = "auto",
     progress: Progress = None,
     stop_layer: int | None = None,
+    workers: int = 1,
+    executor: Executor | None = None,
 ) -> int:
     """Count the activation regions without storing them.
 
@@ -111,7 +130,7 @@ def count_regions(
     ----------
     net : Network, torch module, (weights, biases), or Carving
         Of a carving, its own regions are counted, and no domain is given.
-    domain, method, progress, stop_layer
+    domain, method, progress, stop_layer, workers, executor
         As for `carve`.
 
     Returns
@@ -144,11 +163,14 @@ def count_regions(
     network, place = _resolve(net, domain)
     chosen = _choose(network, place, method)
     layers = _stop(network, stop_layer)
+    drive.checked_workers(workers, executor)
     with drive.reporting(progress) as report:
         if place.rank == 0:
             return 1
         program = compile_program(network, place, layers)
-        outcome = drive.run(program, chosen, sink=None, progress=report)
+        outcome = drive.run(
+            program, chosen, sink=None, progress=report, workers=workers, executor=executor
+        )
     if outcome.stop_reason == "interrupt":
         raise KeyboardInterrupt
     return outcome.n_regions

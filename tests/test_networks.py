@@ -46,7 +46,7 @@ def skipping(seed=0):
     plan = [
         ((3, 2), RELU, (0,)),
         ((2, 5), None, (0, 1)),
-        ((2, 2), HARDTANH, (2,)),
+        ((2, 4), HARDTANH, (2, 0)),
         ((3, 5), LEAKY, (3, 1)),
         ((1, 7), None, (4, 0, 3)),
     ]
@@ -165,6 +165,12 @@ def test_every_change_changes_the_digest():
     assert len(digests) == len(other) + 4
 
 
+def test_the_digest_is_of_the_numbers_not_of_their_denominator():
+    half, sixths = ExactArray.of(["1/2"]), ExactArray.of(["1/3"]) + ExactArray.of(["1/6"])
+    nets = [Network([Layer(ExactArray.eye(1), b, RELU, (0,))], 1) for b in (half, sixths)]
+    assert nets[0].digest == nets[1].digest
+
+
 @pytest.mark.parametrize(
     ("relu_last", "widths", "text"),
     [(False, (3,), "Network(2 -> relu 3 -> 1)"), (True, (3, 1), "Network(2 -> relu 3 -> relu 1)")],
@@ -230,8 +236,20 @@ def test_values_patterns_and_maps_follow_the_definition(net):
     for x, y, bits in zip(X, net(X), net.patterns(X), strict=True):
         value, pattern = forward(net, x.tolist())
         assert tuple(bits) == pattern
+        assert tuple(pc.region_at(net, x).pattern) == pattern
         for A, c in (net.affine_map(bits), net.affine_map(codes.code_of(bits, net.cut_widths))):
             np.testing.assert_allclose([y, A @ x + c], [value, value], rtol=0, atol=1e-11)
+
+
+def test_a_cut_is_passed_only_beyond_it():
+    one, zero = ExactArray.eye(1), ExactArray.of([0])
+    for law, x, on, beyond in [
+        (RELU, 0, [0], [1]),
+        (HARDTANH, -1, [0, 0], [1, 0]),
+        (HARDTANH, 1, [1, 0], [1, 1]),
+    ]:
+        net = Network([Layer(one, zero, law, (0,))], 1)
+        assert net.patterns([[x], [np.nextafter(x, 9)]]).tolist() == [on, beyond]
 
 
 @every_net

@@ -54,6 +54,12 @@ class Leaves:
     def __len__(self) -> int:
         return len(self.packed)
 
+    def first(self, n: int) -> Leaves:
+        """Return the first n."""
+        if n >= len(self):
+            return self
+        return Leaves(self.packed[:n], self.points[:n], self.inside[:n])
+
 
 def cell_dtype(program: Program, extra: Sequence[Any] = ()) -> np.dtype[np.void]:
     """Return the dtype of cells of a program, with a method's own fields appended."""

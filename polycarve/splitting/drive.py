@@ -1,10 +1,11 @@
-"""The loop over frontiers: budgets, limits, progress, and leaves collected in order."""
+"""The loop over frontiers: budgets, limits, progress, workers, and leaves collected in order."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -12,8 +13,8 @@ from typing import Protocol
 import numpy as np
 
 from polycarve.errors import InputError
-from polycarve.splitting.cells import Leaves
-from polycarve.splitting.method import Method
+from polycarve.splitting.cells import Cells, Leaves
+from polycarve.splitting.method import Advance, Method, method_named
 from polycarve.splitting.program import Program
 
 Report = Callable[[float, int], None]
@@ -111,42 +112,154 @@ def run(
     sink: Sink | None,
     limits: Limits | None = None,
     progress: Report | None = None,
+    workers: int = 1,
+    executor: Executor | None = None,
 ) -> Outcome:
     """Carve a program's domain, sending leaves in order to a sink (or only counting them)."""
     limits = checked(limits)
-    deadline = math.inf if limits.max_seconds is None else time.monotonic() + limits.max_seconds
-    most = math.inf if limits.max_regions is None else int(limits.max_regions)
-    outcome, finished = Outcome(), 0.0
     if not program.n_layers:
         if sink is not None:
             sink.write(_undivided(program))
         return Outcome(n_regions=1)
-    try:
-        cells = method.start(program)
-        while len(cells):
-            if outcome.n_regions >= most:
-                outcome.stop_reason = "regions"
+    work = _Run(program, method, sink, limits, progress)
+    if executor is None and workers == 1:
+        work.alone()
+    elif executor is not None:
+        work.together(executor, workers if workers > 1 else 4)
+    else:
+        with ThreadPoolExecutor(workers, thread_name_prefix="polycarve") as pool:
+            work.together(pool, workers)
+    return work.outcome
+
+
+@dataclass(eq=False)
+class _Piece:
+    """A stretch of the list of regions: cells still to be carved, or what came of them."""
+
+    cells: Cells
+    future: Future[Advance] | None = None
+    result: Advance | None = None
+
+
+class _Run:
+    def __init__(
+        self,
+        program: Program,
+        method: Method,
+        sink: Sink | None,
+        limits: Limits,
+        progress: Report | None,
+    ) -> None:
+        self.program, self.method, self.sink, self.progress = program, method, sink, progress
+        seconds = limits.max_seconds
+        self.deadline = math.inf if seconds is None else time.monotonic() + seconds
+        self.most = math.inf if limits.max_regions is None else int(limits.max_regions)
+        self.outcome = Outcome()
+        self.finished = 0.0
+
+    def alone(self) -> None:
+        """Carve in this thread, from first to last."""
+        try:
+            cells = self.method.start(self.program)
+            while len(cells) and not self.must_stop():
+                step = advance(self.program, self.method.name, cells, *self.room())
+                self.take(step)
+                cells = step.rest
+        except KeyboardInterrupt:
+            self.outcome.stop_reason = "interrupt"
+
+    def together(self, executor: Executor, workers: int) -> None:
+        """Keep workers busy on the first pieces of the list that nobody works on yet.
+
+        Results are taken in the order of the list; those that come early wait for their turn.
+        """
+        pieces: list[_Piece] = []
+        try:
+            # A first step here, so that kernels are compiled once and there is work to share.
+            first = advance(self.program, self.method.name, self.method.start(self.program),
+                            min(200, self.method.budget), *self.room()[1:])  # fmt: skip
+            self.take(first)
+            pieces = [_Piece(first.rest[i : i + 1]) for i in range(len(first.rest))]
+            while pieces and not self.must_stop():
+                self.hand_out(pieces, executor, workers)
+                running = [piece.future for piece in pieces if piece.future is not None]
+                patience = None if math.isinf(self.deadline) else self.deadline - time.monotonic()
+                wait(running, timeout=patience, return_when=FIRST_COMPLETED)
+                pieces = self.gather(pieces, workers)
+        except KeyboardInterrupt:
+            self.outcome.stop_reason = "interrupt"
+        for piece in pieces:  # whatever is under way is worth having, in order
+            if self.outcome.n_regions < self.most and piece.future is not None:
+                if not piece.future.cancel():
+                    self.take(piece.future.result())
+            elif piece.future is not None:
+                piece.future.cancel()
+
+    def hand_out(self, pieces: list[_Piece], executor: Executor, workers: int) -> None:
+        ahead = 2 * workers - sum(
+            piece.future is not None and not piece.future.done() for piece in pieces
+        )
+        for piece in pieces:
+            if ahead <= 0:
                 break
-            if time.monotonic() >= deadline:
-                outcome.stop_reason = "time"
-                break
-            room = int(min(_CAPACITY, most - outcome.n_regions))
-            step = method.advance(
-                program, cells, budget=method.budget, capacity=room, keep=sink is not None
-            )
-            if sink is not None:
-                sink.write(step.leaves)
-            cells = step.rest
-            outcome.n_regions += step.n_leaves
-            outcome.n_doubtful += step.n_doubtful
-            finished += step.finished
-            for name, count in step.counts.items():
-                outcome.counts[name] = outcome.counts.get(name, 0) + count
-            if progress is not None:
-                progress(min(finished, 1.0), outcome.n_regions)
-    except KeyboardInterrupt:
-        outcome.stop_reason = "interrupt"
-    return outcome
+            if piece.future is None:
+                budget, capacity, keep = self.room()
+                piece.future = executor.submit(
+                    advance, self.program, self.method.name, piece.cells, budget, capacity, keep
+                )
+                ahead -= 1
+
+    def gather(self, pieces: list[_Piece], workers: int) -> list[_Piece]:
+        """Take results from the front of the list; put what they left undone in their place."""
+        kept: list[_Piece] = []
+        for piece in pieces:
+            if piece.result is None and piece.future is not None and piece.future.done():
+                piece.result = piece.future.result()
+            if piece.result is None:
+                kept.append(piece)
+                continue
+            rest = piece.result.rest
+            if not kept:
+                self.take(piece.result)
+            else:
+                kept.append(_Piece(rest[:0], piece.future, piece.result))
+            # Few cells are handed on one by one, so that nobody runs out of work.
+            share = 1 if len(pieces) < 4 * workers else max(1, len(rest))
+            kept.extend(_Piece(rest[i : i + share]) for i in range(0, len(rest), share))
+        return kept
+
+    def must_stop(self) -> bool:
+        if self.outcome.n_regions >= self.most:
+            self.outcome.stop_reason = "regions"
+        elif time.monotonic() >= self.deadline:
+            self.outcome.stop_reason = "time"
+        return self.outcome.stop_reason is not None
+
+    def room(self) -> tuple[int, int, bool]:
+        """Budget, capacity and whether to keep, for the next step."""
+        capacity = int(min(_CAPACITY, self.most - self.outcome.n_regions))
+        return self.method.budget, capacity, self.sink is not None
+
+    def take(self, step: Advance) -> None:
+        """Add a result that follows all results taken so far."""
+        room = self.most - self.outcome.n_regions
+        n = int(min(step.n_leaves, room))
+        if self.sink is not None:
+            self.sink.write(step.leaves.first(n))
+        self.outcome.n_regions += n
+        self.outcome.n_doubtful += step.n_doubtful
+        self.finished += step.finished
+        for name, count in step.counts.items():
+            self.outcome.counts[name] = self.outcome.counts.get(name, 0) + count
+        if self.progress is not None:
+            self.progress(min(self.finished, 1.0), self.outcome.n_regions)
+
+
+def advance(
+    program: Program, method: str, cells: Cells, budget: int, capacity: int, keep: bool
+) -> Advance:
+    """Do a bounded amount of work: what is sent to a worker, arrays and numbers only."""
+    return method_named(method).advance(program, cells, budget=budget, capacity=capacity, keep=keep)
 
 
 def checked(limits: Limits | None) -> Limits:
@@ -156,6 +269,17 @@ def checked(limits: Limits | None) -> Limits:
     if not isinstance(limits, Limits):
         raise InputError(f"limits is {limits!r}; give polycarve.Limits(max_regions=..., ...).")
     return limits
+
+
+def checked_workers(workers: int, executor: Executor | None) -> None:
+    """Refuse what cannot do the work."""
+    whole = isinstance(workers, (int, np.integer)) and not isinstance(workers, bool)
+    if not whole or workers < 1:
+        raise InputError(f"workers is {workers!r}; a whole number of at least 1 is needed.")
+    if executor is not None and not hasattr(executor, "submit"):
+        raise InputError(
+            f"executor is {executor!r}; a concurrent.futures.Executor, or None, is needed."
+        )
 
 
 def _undivided(program: Program) -> Leaves:

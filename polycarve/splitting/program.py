@@ -141,7 +141,8 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
         twins.append(twin)
         signs.append(sign)
         fixed.append(_fixed(rows, frame, layer))
-    lower, upper = frame.lower.float64, frame.upper.float64
+    # Copies: read-only arrays would be another type to the compiler than those sent to a worker.
+    lower, upper = np.array(frame.lower.float64), np.array(frame.upper.float64)
     bounds = np.concatenate([lower, upper])
     exact = np.repeat([frame.lower.is_float64, frame.upper.is_float64], k)
     reach = max([k, *(len(s) for s in sources)])
