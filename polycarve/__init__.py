@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polycarve.carving import Carving as Carving
-    from polycarve.carving import Region as Region
     from polycarve.domains import Box as Box
     from polycarve.domains import Space as Space
     from polycarve.errors import PolycarveError as PolycarveError
@@ -24,7 +23,9 @@ if TYPE_CHECKING:
     from polycarve.recursion import count_regions as count_regions
     from polycarve.recursion import region_at as region_at
     from polycarve.recursion import select_method as select_method
+    from polycarve.region import Region as Region
     from polycarve.splitting.drive import Limits as Limits
+    from polycarve.storage import load as load
 
 __version__ = "0.1.0"
 
@@ -36,10 +37,11 @@ _HOMES = {
     "MethodChoice": "polycarve.recursion",
     "Network": "polycarve.networks",
     "PolycarveError": "polycarve.errors",
-    "Region": "polycarve.carving",
+    "Region": "polycarve.region",
     "Space": "polycarve.domains",
     "carve": "polycarve.recursion",
     "count_regions": "polycarve.recursion",
+    "load": "polycarve.storage",
     "region_at": "polycarve.recursion",
     "select_method": "polycarve.recursion",
 }

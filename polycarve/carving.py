@@ -1,128 +1,31 @@
-"""The result: `Carving`, the list of a domain's activation regions as columns, and `Region`."""
+"""The result: `Carving`, the list of a domain's activation regions as columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from html import escape
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from polycarve import geometry
 from polycarve.domains import Domain
 from polycarve.errors import InputError, PatternError
+from polycarve.geometry import HalfspaceColumns
 from polycarve.networks import Network, codes, locating
+from polycarve.patterns import PatternTable, first_difference, rows_under
+from polycarve.region import Region
+from polycarve.shapes import Shapes, split
+from polycarve.splitting.facets import SplitTree
 
 FloatArray = npt.NDArray[np.float64]
 BitArray = npt.NDArray[np.uint8]
 
-
-class Region:
-    """One activation region: a pattern, and the geometry that follows from it.
-
-    Obtained from a `Carving` by index or code, or from `polycarve.region_at`.
-
-    Attributes
-    ----------
-    network, domain
-    pattern : (N,) uint8
-    point : (d,) float64
-        A point of the region, in the domain's coordinates; interior if `point_is_interior`.
-    index : int or None
-        The row of the carving it was taken from.
-    """
-
-    def __init__(
-        self,
-        network: Network,
-        domain: Domain,
-        pattern: BitArray,
-        point: FloatArray,
-        *,
-        point_is_interior: bool = True,
-        index: int | None = None,
-    ) -> None:
-        self.network, self.domain = network, domain
-        self.pattern, self.point = pattern, point
-        self.point_is_interior, self.index = point_is_interior, index
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Pattern bits of each hidden layer that the pattern covers."""
-        return _widths_of(self.network, len(self.pattern))
-
-    @property
-    def full_pattern(self) -> BitArray:
-        """The pattern, filled up with inactive neurons where the carving stopped early."""
-        missing = sum(self.network.cut_widths) - len(self.pattern)
-        return np.concatenate([self.pattern, np.zeros(missing, np.uint8)])
-
-    @property
-    def code(self) -> str:
-        """The pattern as people write it, such as ``aai|iaa``."""
-        return codes.code_of(self.pattern, self.widths)
-
-    def affine_map(self) -> tuple[FloatArray, FloatArray]:
-        """Return ``(W, c)``: on this region the network is ``W @ x + c``.
-
-        Returns
-        -------
-        W : ndarray, shape (n_outputs, input_dim)
-        c : ndarray, shape (n_outputs,)
-            In inputs ``x``, composed in float64. A network without an output layer has its
-            last hidden activations as output.
-
-        Raises
-        ------
-        InputError
-            The carving stopped at an earlier layer, so the region has no single map.
-
-        Examples
-        --------
-        >>> import polycarve as pc
-        >>> net = pc.Network.from_arrays([[[1, 0], [0, 1]], [[1, -1]]])
-        >>> pc.region_at(net, [1, -1]).affine_map()
-        (array([[1., 0.]]), array([0.]))
-        """
-        if len(self.pattern) < sum(self.network.cut_widths):
-            raise InputError(
-                f"the carving stops after layer {len(self.widths)} of "
-                f"{len(self.network.cut_widths)}, and the network is not affine on its regions. "
-                f"Carve the whole network."
-            )
-        return self.network.affine_map(self.pattern)
-
-    def contains(self, X: npt.ArrayLike) -> Any:
-        """Whether points lie in the closed region, decided exactly.
-
-        Parameters
-        ----------
-        X : array-like, shape (n, d) or (d,)
-            In the domain's coordinates; each float stands for the number it is.
-
-        Returns
-        -------
-        ndarray of bool, shape (n,), or bool
-
-        Examples
-        --------
-        >>> import polycarve as pc
-        >>> net = pc.Network.from_arrays([[[1, 0], [0, 1]]], relu_last=True)
-        >>> pc.region_at(net, [1, 1]).contains([[2, 3], [0, 0], [-1, 0]])
-        array([ True,  True, False])
-        """
-        points = self.domain.points(X)
-        single = points.ndim == 1
-        points = points[None] if single else points
-        inside = self.domain.contains(points)
-        inputs = self.domain.embed(points)
-        inside[inside] = locating.in_closed_region(self.network, self.pattern, inputs[inside])
-        return bool(inside[0]) if single else inside
-
-    def __repr__(self) -> str:
-        code = self.code if len(self.code) <= 40 else f"{self.code[:37]}..."
-        where = "" if self.index is None else f"{self.index}: "
-        return f"Region({where}{code})"
+# Points looked up at a time: their activations stay in the processor's cache.
+_CHUNK = 4096
 
 
 class Carving(Sequence[Region]):
@@ -186,18 +89,7 @@ class Carving(Sequence[Region]):
 
     @cached_property
     def _first_difference(self) -> npt.NDArray[np.int64]:
-        """For each region but the first, the first neuron in which it differs from the one before.
-
-        The sorted patterns are the leaves of the tree of splits, read from left to right: two
-        neighbours part where the split was made that separates them, and every split is met once.
-        """
-        if len(self) < 2:
-            return np.zeros(0, np.int64)
-        change = self.packed[1:] ^ self.packed[:-1]
-        byte = np.argmax(change != 0, axis=1)
-        value = change[np.arange(len(change)), byte]
-        leading = 8 - np.frexp(value.astype(np.float64))[1]
-        return np.asarray(8 * byte + leading, dtype=np.int64)
+        return first_difference(self.packed)
 
     @property
     def layer_counts(self) -> tuple[int, ...]:
@@ -228,6 +120,8 @@ class Carving(Sequence[Region]):
             self.points[index],
             point_is_interior=bool(self.point_is_interior[index]),
             index=index,
+            shapes=self._shapes,
+            tree=lambda: self._tree,
         )
 
     @overload
@@ -241,7 +135,7 @@ class Carving(Sequence[Region]):
         """Return a region by index or whole code; a list by slice or by a code's beginning."""
         if isinstance(key, str):
             bits = codes.prefix_bits(key, self.widths)
-            rows = self._rows_under(bits)
+            rows = rows_under(self.packed, bits, sum(self.widths))
             if len(bits) < sum(self.widths):
                 return [self._region(row) for row in rows]
             if not rows:
@@ -265,24 +159,47 @@ class Carving(Sequence[Region]):
     def _partial_note(self) -> str:
         return "" if self.complete else " among those found so far"
 
-    def _rows_under(self, bits: BitArray) -> range:
-        """Return the rows whose patterns begin with some bits: a range, since rows are sorted."""
-        low = np.zeros(int(sum(self.widths)), np.uint8)
-        high = np.ones_like(low)
-        low[: len(bits)] = high[: len(bits)] = bits
-        first = self._count_before(np.packbits(low).tobytes(), inclusive=False)
-        return range(first, self._count_before(np.packbits(high).tobytes(), inclusive=True))
+    def locate(self, X: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Return the index of the region whose pattern each point has.
 
-    def _count_before(self, key: bytes, *, inclusive: bool) -> int:
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            row = self.packed[middle].tobytes()
-            if row < key or (inclusive and row == key):
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        Parameters
+        ----------
+        X : array-like, shape (n, d)
+            Points in the domain's coordinates.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            -1 outside the domain, and where no region (found so far) has the pattern: some
+            patterns are attained on boundaries only. Patterns are decided exactly where float64
+            could be wrong about them.
+
+        Notes
+        -----
+        One forward pass with a running error bound, and a look-up of packed patterns.
+
+        Examples
+        --------
+        >>> import polycarve as pc
+        >>> net = pc.Network.from_arrays([[[1, 0], [0, 1]]], relu_last=True)
+        >>> pc.carve(net, pc.Box.cube(-1, 1, dim=2)).locate([[-0.5, 0.5], [0, 0], [2, 0]])
+        array([ 1,  0, -1])
+        """
+        points = self.domain.points(X)
+        if points.ndim != 2:
+            raise InputError(f"points have shape {points.shape}; (n, {self.domain.dim}) is needed.")
+        rows = np.full(len(points), -1, np.int64)
+        for start in range(0, len(points), _CHUNK):
+            chunk = points[start : start + _CHUNK]
+            inside = np.flatnonzero(self.domain.contains(chunk))
+            part = chunk if len(inside) == len(chunk) else chunk[inside]
+            bits = locating.packed_patterns(self.network, self.domain.embed(part), self.n_layers)
+            rows[start + inside] = self._table.find(bits)
+        return rows
+
+    @cached_property
+    def _table(self) -> PatternTable:
+        return PatternTable(self.packed)
 
     # ------------------------------------------------------------------ layers
 
@@ -357,21 +274,131 @@ class Carving(Sequence[Region]):
             )
         return found
 
+    # ------------------------------------------------------------------ geometry
+
+    @cached_property
+    def _shapes(self) -> Shapes:
+        return Shapes(self.network, self.domain, self.n_layers)
+
+    @cached_property
+    def _tree(self) -> SplitTree | None:
+        """Who split whose ancestors; not known of an incomplete list."""
+        return SplitTree(self._first_difference) if self.complete else None
+
+    @cached_property
+    def _facets(self) -> HalfspaceColumns:
+        """The irredundant halfspaces of all regions, in the domain's free coordinates."""
+        inside = self.point_is_interior
+        return self._shapes.facets(self.patterns, self.points, inside, self._tree)
+
+    def halfspaces(self) -> HalfspaceColumns:
+        """Return `Region.halfspaces` of all regions as columns.
+
+        Returns
+        -------
+        HalfspaceColumns
+            Region i has the rows ``offsets[i] .. offsets[i + 1] - 1`` of ``A``, ``b``, ``source``.
+
+        Notes
+        -----
+        Computed once and kept; about the cost of carving several times over.
+        """
+        return self._shapes.halfspaces(self._facets)
+
+    def vertices(self) -> tuple[npt.NDArray[np.int64], FloatArray]:
+        """Return `Region.vertices` of all regions as ``(offsets, points)``.
+
+        Raises
+        ------
+        GeometryError
+            A region is unbounded, or the dimension is out of reach.
+        """
+        corners = [
+            self._shapes.embedded(self._shapes.vertices(part, point))
+            for part, point in zip(split(self._facets), self.points, strict=True)
+        ]
+        offsets = np.cumsum([0, *map(len, corners)]).astype(np.int64)
+        return offsets, np.concatenate([np.zeros((0, self.domain.dim)), *corners])
+
+    def volumes(self) -> FloatArray:
+        """Return `Region.volume` of all regions, ``(R,)``; unbounded ones have ``inf``."""
+        if not self._shapes.free.size:
+            return np.ones(len(self))
+        volumes = np.full(len(self), np.inf)
+        parts = zip(split(self._facets), self.points, self.bounded(), strict=True)
+        for row, (part, point, is_bounded) in enumerate(parts):
+            if is_bounded:
+                volumes[row] = geometry.volume(self._shapes.vertices(part, point))
+        return volumes
+
+    def bounded(self) -> npt.NDArray[np.bool_]:
+        """Whether each region is bounded, ``(R,)``."""
+        if self.domain.is_bounded:
+            return np.ones(len(self), np.bool_)
+        return self._shapes.bounded(self._facets)
+
+    def chebyshev(self) -> tuple[FloatArray, FloatArray]:
+        """Return `Region.chebyshev` of all regions: centres ``(R, d)`` and radii ``(R,)``.
+
+        Where balls of any radius fit, the centre is not a number and the radius is infinite.
+        """
+        centres, radii = np.full((len(self), self.domain.dim), np.nan), np.full(len(self), np.inf)
+        for row, part in enumerate(split(self._facets)):
+            ball = geometry.chebyshev(part.A, part.b)
+            radii[row] = ball.radius
+            if np.isfinite(ball.radius):
+                centres[row] = self._shapes.embedded(ball.centre[None])[0]
+        return centres, radii
+
+    # ------------------------------------------------------------------ out of the hand
+
+    def save(self, path: str | Path) -> None:
+        """Write to an ``.npz`` file with the network and the domain inside, exactly.
+
+        Written aside and renamed, so that no half-written file is left. `polycarve.load` reads it.
+        """
+        from polycarve import storage
+
+        storage.save(self, path)
+
+    def to_frame(self, *columns: str) -> Any:
+        """Return a pandas DataFrame, a row a region.
+
+        Parameters
+        ----------
+        *columns : str
+            More than the plain ones: ``"volume"``, ``"radius"``, ``"facets"`` (their number).
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``code``; ``layer1`` ...: the pattern's parts; ``active``: how many neurons are;
+            ``x1`` ...: the point; ``bounded``; then what was asked for.
+        """
+        from polycarve import frames
+
+        return frames.to_frame(self, columns)
+
+    def _repr_html_(self) -> str:
+        try:
+            rows = {
+                "regions": f"{len(self):,}"
+                + ("" if self.complete else f" (stopped: {self.stop_reason})"),
+                "after each layer": ", ".join(f"{n:,}" for n in self.layer_counts),
+                "network": repr(self.network),
+                "domain": repr(self.domain),
+                "doubtful decisions": f"{self.n_doubtful:,}",
+            }
+            cells = (f"<tr><th>{k}</th><td>{escape(v)}</td></tr>" for k, v in rows.items())
+            return f"<table>{''.join(cells)}</table>"
+        except Exception:  # a display must never be what fails
+            return "<table></table>"
+
     def __repr__(self) -> str:
         many = f"{len(self)} region{'' if len(self) == 1 else 's'}"
         state = "" if self.complete else f", incomplete: stopped by {self.stop_reason}"
         doubt = f", {self.n_doubtful} doubtful decisions" if self.n_doubtful else ""
         return f"Carving({many} of {self.network!r} on {self.domain!r}{state}{doubt})"
-
-
-def _widths_of(network: Network, n_bits: int) -> tuple[int, ...]:
-    """Return the widths of the leading layers that have so many bits together."""
-    widths: list[int] = []
-    for width in network.cut_widths:
-        if sum(widths) == n_bits:
-            break
-        widths.append(width)
-    return tuple(widths)
 
 
 def single_region(network: Network, domain: Domain, n_layers: int) -> Carving:

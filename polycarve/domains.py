@@ -140,7 +140,7 @@ class Box(Domain):
     3
     """
 
-    def __init__(self, lo: Sequence[Any], hi: Sequence[Any]) -> None:
+    def __init__(self, lo: Sequence[Any] | ExactArray, hi: Sequence[Any] | ExactArray) -> None:
         self.lo, self.hi = _bounds(lo, "lo"), _bounds(hi, "hi")
         if self.lo.shape != self.hi.shape:
             raise DomainError(
@@ -341,6 +341,8 @@ def as_domain(given: Any, input_dim: int) -> Domain:
 
 
 def _bounds(values: Any, what: str) -> ExactArray:
+    if isinstance(values, ExactArray):
+        return values
     if isinstance(values, str):
         raise DomainError(f"{what}: {values!r} is not a sequence of numbers.")
     try:

@@ -27,6 +27,14 @@ class PatternError(PolycarveError, LookupError):
     """A code, pattern or index names no region."""
 
 
+class StorageError(PolycarveError, OSError):
+    """A file cannot be written, or does not hold what it should."""
+
+
+class GeometryError(PolycarveError, ValueError):
+    """A region has no such thing: vertices where it is unbounded, say."""
+
+
 class NumericalError(PolycarveError, ArithmeticError):
     """Floating point could not finish a computation; nothing was decided by guessing."""
 

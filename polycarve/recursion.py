@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polycarve.carving import Carving, Region, single_region
+from polycarve.carving import Carving, single_region
 from polycarve.domains import Domain, Space, as_domain
 from polycarve.errors import InputError
 from polycarve.networks import Network, as_network, locating
 from polycarve.rational import ExactArray, strict_feasibility
+from polycarve.region import Region
 from polycarve.splitting import drive
 from polycarve.splitting.drive import Limits, Progress
 from polycarve.splitting.method import method_named

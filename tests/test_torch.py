@@ -215,6 +215,14 @@ def tiny():
     return module
 
 
+def deep():
+    """So many layers that error bounds which grow with each of them see nothing any more."""
+    module = Flipped(Linear(2, 32), *(part for _ in range(16) for part in (ReLU(), Linear(32, 32))))
+    for part in module[::2]:
+        nn.init.kaiming_normal_(part.weight)
+    return module
+
+
 def lazy(*before):
     return build(*before, nn.LazyLinear(3), ReLU())
 
@@ -243,6 +251,7 @@ SOMETHING_ELSE = "computes something else than its Linear and ReLU layers say"
         (lambda: build(Shifted(Linear(2, 3), ReLU()), Linear(3, 1)), SOMETHING_ELSE),
         (lambda: build(Twice(2, 3), ReLU()), SOMETHING_ELSE),
         (tiny, SOMETHING_ELSE),
+        (deep, SOMETHING_ELSE),
         (lambda: build(Linear(2, 3), nn.Flatten(0)), SOMETHING_ELSE),
         (lambda: build(nn.Flatten(0), Linear(2, 3)), "own forward pass fails"),
     ],

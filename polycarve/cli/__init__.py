@@ -1,22 +1,43 @@
-"""The command line: one file a verb."""
+"""The command line: one file a verb.
+
+Results go to stdout (as JSON with ``--json``), messages and the progress bar to stderr. Exit
+status: 0 complete, 2 usage or bad input, 3 stopped by a limit, 130 interrupted.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from polycarve.cli.carve import carve
 from polycarve.cli.demo import demo
+from polycarve.cli.info import info
 from polycarve.errors import PolycarveError
 
 
 class _Group(click.Group):
-    """Show what polycarve raises on purpose as one line, with exit status 2."""
+    """Say what is wrong in one line, whoever found it."""
 
-    def invoke(self, ctx: click.Context) -> object:
+    def main(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            kwargs["standalone_mode"] = False
+            status = super().main(*args, **kwargs)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            status = 2
+        except click.ClickException as error:
+            status = _refuse(error.format_message())
         except PolycarveError as error:
-            click.echo(f"polycarve: {error}", err=True)
-            ctx.exit(2)
+            status = _refuse(str(error))
+        except (click.Abort, KeyboardInterrupt):
+            status = 130
+        raise SystemExit(status if isinstance(status, int) else 0)
+
+
+def _refuse(message: str) -> int:
+    click.echo(f"polycarve: {' '.join(message.split())}", err=True)
+    return 2
 
 
 @click.group(cls=_Group)
@@ -25,4 +46,5 @@ def main() -> None:
     """Enumerate the activation regions of ReLU networks, exactly."""
 
 
-main.add_command(demo)
+for verb in (carve, demo, info):
+    main.add_command(verb)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polycarve.networks.activation import RELU
 from polycarve.networks.network import Network
 from polycarve.rational import ExactArray, stack
 
@@ -110,3 +111,45 @@ def _continued(
         v_error = abs(slope) * z_error + (cut_error * bits).reshape(shape) @ np.abs(jumps)
         values.append((value, v_size, v_error + (len(cuts) + 4) * UNIT_ROUNDOFF * v_size))
     return out
+
+
+def packed_patterns(network: Network, X: FloatArray, n_layers: int) -> BitArray:
+    """Return the packed patterns of inputs after some layers, right also where floats are in doubt.
+
+    The forward pass carries one error bound a point, in the maximum norm: an activation is off by
+    at most ``error`` if those it reads are off by at most ``error`` and rounding adds its share.
+    """
+    parts: list[BitArray] = []
+    values, errors = [X], [np.zeros(len(X))]
+    doubtful = np.zeros(len(X), np.bool_)
+    for layer in network.layers[: network.hidden[n_layers - 1] + 1] if n_layers else ():
+        x = (
+            values[layer.inputs[0]]
+            if len(layer.inputs) == 1
+            else np.concatenate([values[k] for k in layer.inputs], axis=1)
+        )
+        error = np.max([errors[k] for k in layer.inputs], axis=0)
+        W, b = layer.weight.float64, layer.bias.float64
+        z = x @ W.T
+        z += b
+        size = np.abs(x).max(axis=1, initial=0.0)
+        norm = np.abs(W).sum(axis=1).max()
+        rounding = (W.shape[1] + 4) * UNIT_ROUNDOFF
+        error = error * norm + rounding * (size * norm + np.abs(b).max())
+        act = layer.activation
+        if act is None:
+            values.append(z)
+        else:
+            # Per-layer norms are crude, but the bound is compared with the smallest value only.
+            for cut in act.cuts:
+                doubtful |= np.abs(z - float(cut) if cut else z).min(axis=1) <= error
+            parts.append(act.bits(z))
+            values.append(act(z))
+            if act != RELU:  # a ReLU computes no sum, and is no steeper than one
+                steep = abs(float(act.slope)) + sum(abs(float(jump)) for jump in act.jumps)
+                error = error * steep + rounding * np.abs(values[-1]).max(axis=1)
+        errors.append(error)
+    bits = np.concatenate([np.zeros((len(X), 0), np.uint8), *parts], axis=1)
+    for row in np.flatnonzero(doubtful):
+        bits[row] = exact_pattern(network, X[row])[: bits.shape[1]]
+    return np.packbits(bits, axis=1) if bits.shape[1] else np.zeros((len(X), 0), np.uint8)

@@ -23,14 +23,7 @@ class Simplex:
 
     def start(self, program: Program) -> Cells:
         k = program.n_free
-        extra = [
-            ("basis", np.int32, (k,)),
-            ("edges", np.float64, (k, k)),
-            ("vertex", np.float64, (k,)),
-            ("witness", np.float64, (_n_witness(k), k + 1)),
-            ("info", np.int32, (4,)),
-        ]
-        cells = root_cell(program, cell_dtype(program, extra))
+        cells = root_cell(program, root_dtype(program))
         cells["basis"] = np.arange(k)
         cells["edges"] = np.eye(k)
         cells["vertex"] = program.lower
@@ -43,7 +36,7 @@ class Simplex:
         self, program: Program, cells: Cells, *, budget: int, capacity: int, keep: bool
     ) -> Advance:
         announce(depth_first.carve_cell)
-        work = _Workspace(program, cells.dtype, capacity if keep else 0)
+        work = Workspace(program, cells.dtype, capacity if keep else 0)
         for position in range(len(cells)):
             work.load(cells[position])
             status = work.run(budget, capacity)
@@ -68,11 +61,24 @@ _STATE = {
 }
 
 
+def root_dtype(program: Program) -> np.dtype[np.void]:
+    """Return the dtype of this method's cells: the common fields, and where the walk stands."""
+    k = program.n_free
+    extra = [
+        ("basis", np.int32, (k,)),
+        ("edges", np.float64, (k, k)),
+        ("vertex", np.float64, (k,)),
+        ("witness", np.float64, (_n_witness(k), k + 1)),
+        ("info", np.int32, (4,)),
+    ]
+    return cell_dtype(program, extra)
+
+
 def _n_witness(k: int) -> int:
     return min(2 * k + 4, 16)
 
 
-class _Workspace:
+class Workspace:
     """Buffers of one call, sized once: the stack by the longest path, not by the regions."""
 
     def __init__(self, program: Program, dtype: np.dtype[Any], kept: int) -> None:

@@ -129,7 +129,7 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
         norm = 0.0
         for j in range(k):
             norm += abs(E[best, j])
-        leaving = _blocking_face(best, norm, bland, k, m, lower, upper, side_noise, rows, basis,
+        leaving = blocking_face(best, norm, bland, k, m, lower, upper, side_noise, rows, basis,
                                  E, v, rates, gaps)
         if leaving < 0 or -rates[leaving] < SQUARE * norm:
             # Nothing in the way, or something all but parallel to it: may be drift of the edges.
@@ -181,7 +181,7 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
 
 
 @kernel
-def _blocking_face(q, norm, bland, k, m, lower, upper, side_noise, rows, basis, E, v,
+def blocking_face(q, norm, bland, k, m, lower, upper, side_noise, rows, basis, E, v,
                    rates, gaps):
     """Return the face that ends the edge q, or -1; leave all rates and gaps behind.
 

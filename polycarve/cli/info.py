@@ -1,0 +1,55 @@
+"""``polycarve info``: what a network file or a saved carving holds."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import click
+import numpy as np
+
+from polycarve.cli.carve import describe, summary
+from polycarve.cli.reading import read_network, with_network_options
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@with_network_options
+def info(file: Path, as_json: bool, relu_last: bool | None, trust_pickle: bool) -> None:
+    """Describe FILE: a network (.npz, or a torch .pt), or a carving saved by `carve --out`."""
+    if _is_carving(file):
+        from polycarve.storage import load
+
+        carving = load(file)
+        if as_json:
+            click.echo(json.dumps(summary(carving, file=file)))
+        else:
+            describe(carving)
+        return
+    net = read_network(file, relu_last=relu_last, trust_pickle=trust_pickle)
+    if as_json:
+        layers = [
+            {
+                "units": layer.n_units,
+                "inputs": layer.weight.shape[1],
+                "activation": layer.activation.name if layer.activation else None,
+            }
+            for layer in net.layers
+        ]
+        click.echo(json.dumps({"input_dim": net.input_dim, "layers": layers, "sha256": net.digest}))
+        return
+    click.echo(f"{net!r}: {net.n_neurons} neurons in {len(net.widths)} hidden layers")
+    for k, layer in enumerate(net.layers, start=1):
+        follows = f", then {layer.activation.name}" if layer.activation else ""
+        click.echo(f"  {k}: {layer.weight.shape[1]} -> {layer.n_units}{follows}")
+    click.echo(f"sha256 {net.digest}")
+
+
+def _is_carving(path: Path) -> bool:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return "about" in file.files
+    except (OSError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile):
+        return False

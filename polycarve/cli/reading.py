@@ -1,0 +1,69 @@
+"""What the verbs read: network files, and numbers kept as they were typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polycarve.errors import MissingDependencyError, NetworkError
+from polycarve.networks import Network
+
+network_options = (
+    click.option(
+        "--relu-last/--no-relu-last",
+        default=None,
+        help="Whether a ReLU follows the last layer of an .npz network [default: as it says].",
+    ),
+    click.option(
+        "--trust-pickle",
+        is_flag=True,
+        help="Load a torch file as a pickle, which may run any code it contains.",
+    ),
+)
+
+
+def with_network_options(command: Any) -> Any:
+    """Add the options that reading a network takes."""
+    for option in reversed(network_options):
+        command = option(command)
+    return command
+
+
+def read_network(path: Path, *, relu_last: bool | None, trust_pickle: bool) -> Network:
+    """Read a network from an ``.npz`` or a torch file."""
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        return Network.from_npz(path, relu_last=relu_last)
+    if suffix in (".pt", ".pth"):
+        if relu_last is not None:
+            raise NetworkError("--relu-last is for .npz networks; a torch module says it itself.")
+        return _read_torch(path, trust_pickle)
+    raise NetworkError(
+        f"{path}: networks are read from .npz (W0, b0, W1, b1, ...) and from torch's .pt files."
+    )
+
+
+def _read_torch(path: Path, trust_pickle: bool) -> Network:
+    if not trust_pickle:
+        raise NetworkError(
+            f"{path} is a pickle, and loading one runs whatever code it contains. If you trust "
+            f"whoever made it, add --trust-pickle; else save the weights as .npz."
+        )
+    try:
+        import torch
+    except ImportError:
+        raise MissingDependencyError("torch", "torch", "reading a torch file") from None
+    try:
+        module = torch.load(path, map_location="cpu", weights_only=False)
+    except FileNotFoundError:
+        raise NetworkError(f"{path}: no such file.") from None
+    except Exception as error:
+        raise NetworkError(f"{path} cannot be loaded by torch: {error}") from None
+    if not isinstance(module, torch.nn.Module):
+        raise NetworkError(
+            f"{path} holds a {type(module).__name__}, not a module. Save the module itself, "
+            f"torch.save(module, path): a state_dict does not say how its layers follow each other."
+        )
+    return Network.from_torch(module)

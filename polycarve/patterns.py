@@ -1,0 +1,90 @@
+"""Sorted lists of packed patterns: what follows from the order, and how to find a row."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+BitArray = npt.NDArray[np.uint8]
+IntArray = npt.NDArray[np.int64]
+WordArray = npt.NDArray[np.uint64]
+
+
+def first_difference(packed: BitArray) -> IntArray:
+    """Return, for each row but the first, the first bit in which it differs from the one before.
+
+    The sorted patterns are the leaves of the tree of splits, read from left to right: two
+    neighbours part where the split was made that separates them, and every split is met once.
+    """
+    if len(packed) < 2:
+        return np.zeros(0, np.int64)
+    change = packed[1:] ^ packed[:-1]
+    byte = np.argmax(change != 0, axis=1)
+    value = change[np.arange(len(change)), byte]
+    leading = 8 - np.frexp(value.astype(np.float64))[1]
+    return np.asarray(8 * byte + leading, dtype=np.int64)
+
+
+def rows_under(packed: BitArray, bits: BitArray, n_bits: int) -> range:
+    """Return the rows whose patterns begin with some bits: a range, since rows are sorted."""
+    low = np.zeros(n_bits, np.uint8)
+    high = np.ones_like(low)
+    low[: len(bits)] = high[: len(bits)] = bits
+    first = _count_before(packed, np.packbits(low).tobytes(), inclusive=False)
+    return range(first, _count_before(packed, np.packbits(high).tobytes(), inclusive=True))
+
+
+def _count_before(packed: BitArray, key: bytes, *, inclusive: bool) -> int:
+    low, high = 0, len(packed)
+    while low < high:
+        middle = (low + high) // 2
+        row = packed[middle].tobytes()
+        if row < key or (inclusive and row == key):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+class PatternTable:
+    """Finds the rows of many patterns at once: sorted hashes, and a comparison to be sure."""
+
+    def __init__(self, packed: BitArray) -> None:
+        self.words = _words(packed)
+        keys = _hashes(self.words)
+        self.order = np.argsort(keys, kind="stable")
+        self.keys = keys[self.order]
+        # As a rule all hashes differ; where some agree, so many rows have to be looked at.
+        repeats = np.diff(np.flatnonzero(np.concatenate([[True], np.diff(self.keys) != 0, [True]])))
+        self.longest_run = int(repeats.max(initial=1))
+
+    def find(self, packed: BitArray) -> IntArray:
+        """Return the row of each pattern, or -1."""
+        rows = np.full(len(packed), -1, np.int64)
+        if not len(self.keys):
+            return rows
+        words = _words(packed)
+        at = np.searchsorted(self.keys, _hashes(words))
+        for step in range(self.longest_run):
+            candidate = self.order[np.minimum(at + step, len(self.order) - 1)]
+            same = (self.words[candidate] == words).all(axis=1)
+            rows[same] = candidate[same]
+        return rows
+
+
+def _words(packed: BitArray) -> WordArray:
+    """Return rows as 64-bit words, the last one filled up with zeros."""
+    n, width = packed.shape
+    filled = np.zeros((n, max(1, (width + 7) // 8) * 8), np.uint8)
+    filled[:, :width] = packed
+    return filled.view(np.uint64)
+
+
+def _hashes(words: WordArray) -> WordArray:
+    """Mix the words of each row into one (multiplication by an odd constant, modulo 2^64)."""
+    mixed = words[:, 0].copy()
+    for column in range(1, words.shape[1]):
+        mixed *= np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+        mixed += words[:, column]
+    return mixed

@@ -1,0 +1,222 @@
+"""The shapes of regions: their facets and what follows, in the coordinates of their domain.
+
+A `Shapes` belongs to a network and a domain and answers for any of their regions, one or many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from polycarve import geometry
+from polycarve.domains import Box, Domain
+from polycarve.errors import GeometryError
+from polycarve.geometry import Ball, HalfspaceColumns, Halfspaces
+from polycarve.networks import Network
+from polycarve.splitting.facets import SplitTree, find_facets
+from polycarve.splitting.program import Program, compile_program
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BitArray = npt.NDArray[np.uint8]
+
+# The kernels keep dense vertices: beyond this, one linear program a row by HiGHS is faster.
+_MOST_FREE = 64
+
+
+class Shapes:
+    """Geometry of the regions of a network (its first layers) on a domain.
+
+    Polytopes are worked on in the domain's *free* coordinates: all but the flat ones of a box.
+    """
+
+    def __init__(self, network: Network, domain: Domain, n_layers: int) -> None:
+        self.network, self.domain, self.n_layers = network, domain, n_layers
+
+    @cached_property
+    def program(self) -> Program:
+        return compile_program(self.network, self.domain, self.n_layers)
+
+    @cached_property
+    def free(self) -> IntArray:
+        """The coordinates in which the domain extends."""
+        if isinstance(self.domain, Box):
+            return np.flatnonzero((self.domain.hi - self.domain.lo).signs() > 0)
+        return np.arange(self.domain.dim)
+
+    # ------------------------------------------------------------------ facets
+
+    def facets(
+        self,
+        bits: BitArray,
+        points: FloatArray,
+        inside: npt.NDArray[np.bool_],
+        tree: SplitTree | None = None,
+        first: int = 0,
+    ) -> HalfspaceColumns:
+        """Return the irredundant halfspaces of regions in free coordinates.
+
+        Parameters
+        ----------
+        bits : (n, N)
+        points : (n, d)
+            In the domain's coordinates, interior where `inside` says so.
+        tree, first
+            The split tree of a complete list and where in it the regions begin.
+        """
+        if not self.program.n_layers or len(self.free) > _MOST_FREE:
+            return _joined([self._facets_by_highs(row) for row in bits], len(self.free))
+        points = np.array(points)
+        for row in np.flatnonzero(~inside):
+            points[row] = self._centre(bits[row])
+        columns = find_facets(self.program, bits, self._framed(points), tree, first)
+        if columns.failed.any():
+            raise GeometryError(
+                f"region {first + int(np.argmax(columns.failed))} is too thin for float64: no "
+                f"vertex of it can be computed."
+            )
+        A, b, source = columns.rows[:, :-1], columns.rows[:, -1], columns.sources
+        if self.program.frame.is_cone:
+            A, b = A[:, :-1], b - A[:, -1]
+        sides = np.array(self.program.frame.sides)
+        source = np.where(source >= 0, source, -1 - sides[np.maximum(-1 - source, 0)])
+        # Neurons by rising index, then sides by rising number.
+        rank = np.where(source >= 0, source, self.program.n_cuts - 1 - source)
+        region = np.repeat(np.arange(len(bits)), np.diff(columns.offsets))
+        order = np.lexsort((rank, region))
+        return HalfspaceColumns(columns.offsets, A[order] + 0.0, b[order] + 0.0, source[order])
+
+    def _framed(self, points: FloatArray) -> FloatArray:
+        """Return points of the domain in the frame's coordinates."""
+        if self.program.frame.is_cone:
+            cone = np.concatenate([points, np.ones((len(points), 1))], axis=1)
+            cone /= 2 * np.abs(cone).max(axis=1, keepdims=True)
+            return np.asarray(cone, dtype=np.float64)
+        return np.ascontiguousarray(points[:, self.free])
+
+    def _all_rows(self, pattern: BitArray) -> Halfspaces:
+        """Return every halfspace of a region, needed or not, in free coordinates."""
+        missing = sum(self.network.cut_widths) - len(pattern)
+        full = np.concatenate([pattern, np.zeros(missing, np.uint8)])
+        maps = self.network.preactivation_maps(full)[: self.n_layers]
+        d = self.domain.dim
+        A = np.concatenate([np.zeros((0, d)), *(part[0] for part in maps)])
+        c = np.concatenate([np.zeros(0), *(part[1] for part in maps)])
+        sign = np.where(pattern == 1, -1.0, 1.0)
+        A, b, source = sign[:, None] * A, -sign * c, np.arange(len(pattern))
+        if isinstance(self.domain, Box):
+            flat = np.setdiff1d(np.arange(d), self.free)
+            b = b - A[:, flat] @ self.domain.lo.float64[flat]
+        A = A[:, self.free]
+        used = (A != 0).any(axis=1)
+        sides = self._sides()
+        return Halfspaces(
+            np.concatenate([sides.A, A[used]]),
+            np.concatenate([sides.b, b[used]]),
+            np.concatenate([sides.source, source[used]]),
+        )
+
+    def _sides(self) -> Halfspaces:
+        """Return the domain's own halfspaces in free coordinates."""
+        n = len(self.free)
+        if not isinstance(self.domain, Box):
+            return Halfspaces(np.zeros((0, n)), np.zeros(0), np.zeros(0, np.int64))
+        A = np.repeat(np.eye(n), 2, axis=0)
+        A[::2] *= -1
+        lo, hi = self.domain.lo.float64[self.free], self.domain.hi.float64[self.free]
+        b = np.stack([-lo, hi], axis=1).ravel()
+        source = np.stack([-1 - 2 * self.free, -2 - 2 * self.free], axis=1).ravel()
+        return Halfspaces(A, b, source)
+
+    def _facets_by_highs(self, pattern: BitArray) -> Halfspaces:
+        rows = self._all_rows(pattern)
+        kept = geometry.irredundant(rows.A, rows.b)
+        kept = kept[np.argsort(rows.source[kept] < 0, kind="stable")]  # neurons before sides
+        return Halfspaces(rows.A[kept], rows.b[kept], rows.source[kept])
+
+    def _centre(self, pattern: BitArray) -> FloatArray:
+        rows = self._all_rows(pattern)
+        ball = geometry.chebyshev(rows.A, rows.b)
+        if not 0 < ball.radius < np.inf:
+            raise GeometryError("no float64 point is known inside this region, so it has no shape.")
+        return np.asarray(self.embedded(ball.centre[None])[0])
+
+    # ------------------------------------------------------------------ and what follows
+
+    def embedded(self, points: FloatArray) -> FloatArray:
+        """Return points in free coordinates in the domain's own."""
+        if len(self.free) == self.domain.dim:
+            return points
+        assert isinstance(self.domain, Box)
+        full = np.empty((len(points), self.domain.dim))
+        full[:] = self.domain.lo.float64
+        full[:, self.free] = points
+        return np.asarray(full, dtype=np.float64)
+
+    def halfspaces(self, columns: HalfspaceColumns) -> HalfspaceColumns:
+        """Return facets in the domain's coordinates, flat sides included."""
+        if len(self.free) == self.domain.dim:
+            return columns
+        assert isinstance(self.domain, Box)
+        d, lo, hi = self.domain.dim, self.domain.lo.float64, self.domain.hi.float64
+        flat = np.setdiff1d(np.arange(d), self.free)
+        ends = np.repeat(np.eye(d)[flat], 2, axis=0)
+        ends[::2] *= -1
+        level = np.stack([-lo[flat], hi[flat]], axis=1).ravel()
+        source = np.stack([-1 - 2 * flat, -2 - 2 * flat], axis=1).ravel()
+        parts = []
+        for part in split(columns):
+            A = np.zeros((len(part.b), d))
+            A[:, self.free] = part.A
+            parts.append(
+                Halfspaces(
+                    np.concatenate([A, ends]),
+                    np.concatenate([part.b, level]),
+                    np.concatenate([part.source, source]),
+                )
+            )
+        return _joined(parts, d)
+
+    def bounded(self, columns: HalfspaceColumns) -> npt.NDArray[np.bool_]:
+        """Whether each region is bounded."""
+        n = len(columns.offsets) - 1
+        if self.domain.is_bounded:
+            return np.ones(n, np.bool_)
+        return np.fromiter((geometry.is_bounded(part.A) for part in split(columns)), np.bool_, n)
+
+    def vertices(self, part: Halfspaces, point: FloatArray) -> FloatArray:
+        """Return a region's vertices in free coordinates."""
+        if not len(self.free):
+            return np.zeros((1, 0))
+        if not self.domain.is_bounded and not geometry.is_bounded(part.A):
+            raise GeometryError(
+                "the region is unbounded, so it has no volume and is not spanned by its vertices. "
+                "Ask is_bounded first, or carve a Box."
+            )
+        return geometry.vertices(part.A, part.b, point[self.free])
+
+    def ball(self, part: Halfspaces) -> Ball:
+        """Return a region's largest ball, its centre in the domain's coordinates."""
+        ball = geometry.chebyshev(part.A, part.b)
+        if np.isinf(ball.radius):
+            raise GeometryError("the region holds balls of any radius, so there is no largest one.")
+        return Ball(self.embedded(ball.centre[None])[0], ball.radius)
+
+
+def split(columns: HalfspaceColumns) -> Iterator[Halfspaces]:
+    """Iterate over the halfspaces of one region after the other."""
+    for start, stop in zip(columns.offsets[:-1], columns.offsets[1:], strict=True):
+        part = slice(start, stop)
+        yield Halfspaces(columns.A[part], columns.b[part], columns.source[part])
+
+
+def _joined(parts: list[Halfspaces], dim: int) -> HalfspaceColumns:
+    return HalfspaceColumns(
+        np.cumsum([0, *(len(part.b) for part in parts)]).astype(np.int64),
+        np.concatenate([np.zeros((0, dim)), *(part.A for part in parts)]),
+        np.concatenate([np.zeros(0), *(part.b for part in parts)]),
+        np.concatenate([np.zeros(0, np.int64), *(part.source for part in parts)]),
+    )

@@ -1,0 +1,123 @@
+"""Facets of many regions at once, by the simplex kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from polycarve.splitting.kernels import facets as kernels
+from polycarve.splitting.kernels.compilation import announce
+from polycarve.splitting.program import Program
+from polycarve.splitting.simplex import Workspace, root_dtype
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BitArray = npt.NDArray[np.uint8]
+
+# Regions whose candidates are held at a time.
+_CHUNK = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class FacetColumns:
+    """Irredundant halfspaces of regions, in free coordinates.
+
+    Attributes
+    ----------
+    offsets : (n + 1,) int64
+        Region i has the rows ``offsets[i] .. offsets[i + 1] - 1``.
+    sources : (M,) int64
+        The cut, or ``-1 - face`` for a side of the frame's box.
+    rows : (M, k + 1) float64
+        ``[a, b]``, meaning ``a @ u <= b``.
+    failed : (n,) bool
+        Regions in which no vertex could be found; they have no rows.
+    """
+
+    offsets: IntArray
+    sources: IntArray
+    rows: FloatArray
+    failed: npt.NDArray[np.bool_]
+
+
+class SplitTree:
+    """The tree of splits that a sorted list of patterns is: who split whose ancestors."""
+
+    def __init__(self, first_difference: IntArray) -> None:
+        self.cuts = first_difference
+        self.before = np.empty_like(first_difference)
+        self.after = np.empty_like(first_difference)
+        announce(kernels.nearest_smaller)
+        kernels.nearest_smaller(first_difference, self.before, self.after)
+
+    def ancestors(self, regions: range, n_cuts: int) -> tuple[IntArray, IntArray]:
+        """Return, as offsets and values, the cuts that split an ancestor of each region."""
+        room = np.empty(n_cuts + 1, np.int64)
+        found = []
+        for region in regions:
+            count = kernels.ancestor_cuts(region, self.cuts, self.before, self.after, room)
+            found.append(room[:count].copy())
+        offsets = np.cumsum([0, *(len(cuts) for cuts in found)])
+        return offsets, np.concatenate([np.zeros(0, np.int64), *found])
+
+
+def find_facets(
+    program: Program,
+    bits: BitArray,
+    points: FloatArray,
+    tree: SplitTree | None,
+    first_region: int = 0,
+) -> FacetColumns:
+    """Find the irredundant halfspaces of regions.
+
+    Parameters
+    ----------
+    program : Program
+    bits : (n, N)
+    points : (n, k)
+        Interior points in free coordinates.
+    tree : SplitTree, optional
+        Of the complete list in which these are the regions from `first_region` on; without it,
+        every cut is a candidate.
+    """
+    k, n_cuts = program.n_free, program.n_cuts
+    work = Workspace(program, root_dtype(program), 0)
+    is_side = np.array([side != -1 for side in program.frame.sides], np.uint8)
+    parts: list[tuple[IntArray, IntArray, FloatArray]] = []
+    announce(kernels.find_facets)
+    for start in range(0, len(bits), _CHUNK):
+        chunk = bits[start : start + _CHUNK]
+        if tree is None:
+            offsets = np.arange(len(chunk) + 1) * n_cuts
+            cuts = np.tile(np.arange(n_cuts), len(chunk))
+        else:
+            first = first_region + start
+            offsets, cuts = tree.ancestors(range(first, first + len(chunk)), n_cuts)
+        room = len(cuts) + 2 * k * len(chunk)
+        counts = np.zeros(len(chunk), np.int64)
+        sources, rows = np.empty(room, np.int64), np.empty((room, k + 1))
+        used = kernels.find_facets(
+            work.problem,
+            work.forms,
+            work.cell,
+            work.room,
+            chunk,
+            np.ascontiguousarray(points[start : start + _CHUNK]),
+            offsets,
+            cuts,
+            is_side,
+            work.counters,
+            counts,
+            sources,
+            rows,
+        )
+        parts.append((counts, sources[:used].copy(), rows[:used].copy()))
+    counts = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)])
+    return FacetColumns(
+        np.cumsum([0, *np.maximum(counts, 0)]).astype(np.int64),
+        np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)]),
+        np.concatenate([np.zeros((0, k + 1)), *(part[2] for part in parts)]),
+        counts < 0,
+    )

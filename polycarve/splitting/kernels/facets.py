@@ -1,0 +1,189 @@
+"""Which faces of a region are facets: each is taken away once, to see whether the region grows."""
+
+
+
+from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE
+from polycarve.splitting.kernels.compilation import kernel
+from polycarve.splitting.kernels.forms import push_forms, take_form
+from polycarve.splitting.kernels.simplex import CROSSED, PROBE, STUCK, blocking_face, walk
+from polycarve.splitting.kernels.vertex import exchange, face_normal, face_value, settle
+
+
+@kernel
+def nearest_smaller(values, before, after):
+    """Write, for each entry, the nearest earlier and later index of a smaller value (-1: none)."""
+    n = len(values)
+    for i in range(n):
+        j = i - 1
+        while j >= 0 and values[j] >= values[i]:
+            j = before[j]
+        before[i] = j
+    for i in range(n - 1, -1, -1):
+        j = i + 1
+        while 0 <= j < n and values[j] >= values[i]:
+            j = after[j]
+        after[i] = j if j < n else -1
+
+
+@kernel
+def ancestor_cuts(region, first_difference, before, after, out):
+    """Write the cuts that split an ancestor of a region, in order; return how many.
+
+    Neighbours in the sorted list part at a cut; going outwards from a region, every cut smaller
+    than all met before is one that separates it from those beyond.
+    """
+    n = len(first_difference)
+    count = 0
+    i = region - 1
+    while i >= 0:
+        out[count] = first_difference[i]
+        count += 1
+        i = before[i]
+    i = region if region < n else -1
+    while i >= 0:
+        out[count] = first_difference[i]
+        count += 1
+        i = after[i]
+    out[:count].sort()
+    return count
+
+
+@kernel
+def find_facets(problem, forms, cell, room, bits, points, starts_of, cuts_of, is_side, counters,
+                counts, sources, halfspaces):
+    """Find the facets of regions given by their patterns, interior points and candidate cuts.
+
+    Region i has the candidates ``cuts_of[starts_of[i] : starts_of[i + 1]]``, by rising index, and
+    the sides of the box for which ``is_side`` is 1; the others are never reported. Of faces that
+    coincide, the lowest side is kept, else the lowest cut. Writes per region how many facets it
+    has (-1 where no vertex was found), and for all of them the cut (or ``-1 - face`` for a side)
+    and the halfspace ``[a, b]``, meaning ``a @ u <= b``.
+    """
+    (k, lower, upper, side_noise, size, _, starts, layer_of, weights, weight_starts, inputs,
+     input_starts, bias, _, _, _, _) = problem
+    values, errors, sizes = forms
+    marks, _, rows, basis, E, v, p, witness, info = cell
+    f, y, rates, gaps, matrix, point, _, _, _ = room
+    low, high = lower.copy(), upper.copy()
+    total = 0
+    for i in range(len(bits)):
+        # Forms depend on the marks of earlier layers: keep those that the last region had too.
+        changed = 0 if i == 0 else len(starts)
+        for cut in range(starts[-1]):
+            mark = ACTIVE if bits[i, cut] == 1 else INACTIVE
+            if mark != marks[cut] and i > 0:
+                changed = min(changed, layer_of[cut] + 1)
+            marks[cut] = mark
+        for layer in range(changed, len(starts) - 1):
+            push_forms(layer, k, size, starts, layer_of, weights, weight_starts, inputs,
+                       input_starts, bias, marks, values, errors, sizes)
+        first = starts_of[i]
+        m = starts_of[i + 1] - first
+        for r in range(m):
+            cut = cuts_of[first + r]
+            take_form(cut, float(marks[cut]), k, starts, layer_of, values, errors, sizes, rows[r])
+        for j in range(k):
+            p[j] = points[i, j]
+        for place in range(4):
+            info[place] = -1 if place > 1 else 0
+        counts[i] = -1
+        if not settle(m, k, low, high, rows, basis, E, v, p, info, matrix, gaps):
+            continue
+        found = 0
+        for step in range(m + 2 * k):
+            # Cuts first, so that a side stays where they coincide; the later cut goes before the
+            # earlier one.
+            face = 2 * k + m - 1 - step if step < m else 2 * k - 1 - (step - m)
+            if face < 2 * k and is_side[face] == 0:
+                continue
+            is_facet = _stands_out(face, m, k, low, high, side_noise, size, sizes, cuts_of[first:],
+                                   rows, basis, E, v, p, witness, info, f, y, rates, gaps, matrix,
+                                   point, counters)
+            if is_facet < 0:
+                found = -1
+                break
+            if is_facet == 0:
+                continue
+            at = total + found
+            found += 1
+            for j in range(k + 1):
+                halfspaces[at, j] = 0.0
+            if face < 2 * k:
+                sources[at] = -1 - face
+                halfspaces[at, face % k] = -1.0 if face < k else 1.0
+                halfspaces[at, k] = -lower[face] if face < k else upper[face - k]
+            else:
+                cut = cuts_of[first + face - 2 * k]
+                sources[at] = cut
+                n = starts[layer_of[cut] + 1] - starts[layer_of[cut]]
+                column = starts[layer_of[cut]] * (k + 1) + cut - starts[layer_of[cut]]
+                for j in range(k):
+                    halfspaces[at, j] = -marks[cut] * values[column + j * n]
+                halfspaces[at, k] = marks[cut] * values[column + k * n]
+        counts[i] = found
+        total += max(found, 0)
+    return total
+
+
+@kernel
+def _stands_out(face, m, k, low, high, side_noise, size, sizes, cuts, rows, basis, E, v, p, witness,
+                info, f, y, rates, gaps, matrix, point, counters):
+    """Whether the region grows when a face is taken away (1), or not (0); -1 if no way is found.
+
+    A row that does not stand out stays away: of two equal ones, one is needed.
+    """
+    for q in range(k):
+        if basis[q] == face:  # walk off it first, so that it is not part of the vertex
+            norm = 0.0
+            for j in range(k):
+                norm += abs(E[q, j])
+            leaving = blocking_face(q, norm, False, k, m, low, high, side_noise, rows, basis, E, v,
+                                    rates, gaps)
+            if leaving < 0:
+                return -1
+            step = gaps[leaving] / -rates[leaving]
+            for j in range(k):
+                v[j] += step * E[q, j]
+            face_normal(leaving, k, rows, point)
+            exchange(q, leaving, point, k, basis, E, y)
+            info[1] += 1
+            break
+    face_normal(face, k, rows, f)
+    if face < 2 * k:
+        j = face % k
+        width = high[j] - low[j]
+        f[k] = -low[j] if face < k else high[j]
+        f[k + 1] = side_noise[face] + 4.0 * 2.0**-53 * size[j]
+        f[k + 2] = 2.0 * size[j]
+        if face < k:
+            low[j] -= width
+        else:
+            high[j] += width
+    else:
+        r = face - 2 * k
+        f[k] = rows[r, k]
+        f[k + 1] = rows[r, k + 1]
+        f[k + 2] = abs(f[k])
+        for j in range(k):
+            f[k + 2] += abs(f[j]) * size[j]
+            rows[r, j] = 0.0
+        rows[r, k] = 1.0
+    info[0] = 0
+    info[3] = -1
+    outcome = walk(PROBE, m, k, low, high, side_noise, rows, basis, E, v, p, witness, info,
+                   f, y, rates, gaps, matrix, counters)
+    if face < 2 * k:
+        j = face % k
+        if face < k:
+            low[j] = -f[k]
+        else:
+            high[j] = f[k]
+    elif outcome == CROSSED:
+        for j in range(k + 2):
+            rows[face - 2 * k, j] = f[j]
+    if outcome == STUCK:
+        return -1
+    if face_value(face, v, k, low, high, rows) < 0.0 and not settle(
+            m, k, low, high, rows, basis, E, v, p, info, matrix, gaps):
+        return -1
+    return 1 if outcome == CROSSED else 0
