@@ -89,7 +89,7 @@ class Domain(ABC):
     def points(self, X: npt.ArrayLike) -> FloatArray:
         """Return points in coordinates ``y`` as a float64 array, ``(n, dim)`` or ``(dim,)``."""
         try:
-            array = np.asarray(X, dtype=np.float64)
+            array = np.asarray(X if not np.iscomplexobj(X) else None, dtype=np.float64)
         except (TypeError, ValueError):
             array = np.empty(())
         if array.ndim not in (1, 2) or array.shape[-1] != self.dim:
@@ -224,7 +224,7 @@ class Box(Domain):
         return Frame(self.lo[free], self.hi[free], sides, ExactArray.of(place), offset)
 
     def embed(self, y: npt.ArrayLike) -> FloatArray:
-        return np.asarray(y, dtype=np.float64)
+        return self.points(y)
 
     def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         points = self.points(X)
@@ -304,7 +304,7 @@ class Space(Domain):
         return Frame(lower, ExactArray.of(np.ones(d + 1)), (-1,) * (2 * d + 2), is_cone=True)
 
     def embed(self, y: npt.ArrayLike) -> FloatArray:
-        return np.asarray(y, dtype=np.float64)
+        return self.points(y)
 
     def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         return np.asarray(np.isfinite(self.points(X)).all(axis=-1))

@@ -86,16 +86,21 @@ class ExactArray:
 
     def __post_init__(self) -> None:
         # NumPy makes plain integers of single entries.
-        object.__setattr__(self, "numerators", np.asarray(self.numerators, dtype=object))
+        held = np.asarray(self.numerators, dtype=object)
+        held.flags.writeable = False
+        object.__setattr__(self, "numerators", held)
 
     @classmethod
     def of(cls, values: Any) -> ExactArray:
         """Read an array of numbers exactly; see `fraction` for what counts as one."""
         if isinstance(values, ExactArray):
             return values
+        if hasattr(values, "detach"):  # a torch tensor, perhaps one that is being trained
+            values = values.detach()
         try:
-            array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
-        except ValueError:
+            is_array = hasattr(values, "__array__")
+            array = np.asarray(values) if is_array else np.asarray(values, dtype=object)
+        except (TypeError, ValueError):
             raise InputError("rows of different lengths make no array. Give one shape.") from None
         if array.dtype.kind == "O" and all(type(value) is float for value in array.flat):
             array = array.astype(np.float64)

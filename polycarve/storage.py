@@ -81,7 +81,8 @@ def load(path: str | Path) -> Carving:
     4
     """
     try:
-        with np.load(Path(path), allow_pickle=False) as file:
+        # Opened here, so that it is closed again whatever NumPy makes of it.
+        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
             arrays: Arrays = dict(file.items())
         about = json.loads(bytes(arrays.pop("about")))
         schema = int(about["schema"])

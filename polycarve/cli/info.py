@@ -49,7 +49,7 @@ def info(file: Path, as_json: bool, relu_last: bool | None, trust_pickle: bool) 
 
 def _is_carving(path: Path) -> bool:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
             return "about" in file.files
     except (OSError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile):
         return False

@@ -36,6 +36,20 @@ class Activation:
     slope: Fraction = Fraction(0)
     offset: Fraction = Fraction(0)
 
+    def __post_init__(self) -> None:
+        for name in ("cuts", "jumps"):
+            object.__setattr__(self, name, tuple(Fraction(value) for value in getattr(self, name)))
+        for name in ("slope", "offset"):
+            object.__setattr__(self, name, Fraction(getattr(self, name)))
+        if (
+            not self.cuts
+            or len(self.cuts) != len(self.jumps)
+            or list(self.cuts) != sorted(set(self.cuts))
+        ):
+            raise NetworkError(
+                f"activation {self.name!r} needs cuts that increase, and one jump for each."
+            )
+
     def __call__(self, z: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Apply to an array of pre-activations, in float64."""
         if self == RELU:

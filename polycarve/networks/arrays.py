@@ -59,10 +59,11 @@ def numbers(values: Any, what: str) -> ExactArray:
     return exact
 
 
-def read_npz(path: Path, *, relu_last: bool | None) -> Network:
+def read_npz(path: str | Path, *, relu_last: bool | None) -> Network:
     """See `Network.from_npz`."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Opened here, so that it is closed again whatever NumPy makes of it.
+        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
             arrays = dict(file.items())
     except FileNotFoundError:
         raise NetworkError(f"{path}: no such file.") from None

@@ -106,6 +106,12 @@ class Network:
             sizes.append(layer.n_units)
         if self.input_dim < 1:
             raise NetworkError("a network needs at least one input coordinate; this one has none.")
+        self._is_frozen = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_is_frozen" in self.__dict__:
+            raise AttributeError(f"a Network cannot be changed: {name} is fixed. Build a new one.")
+        super().__setattr__(name, value)
 
     # ------------------------------------------------------------------ building
 
@@ -159,7 +165,7 @@ class Network:
         """
         from polycarve.networks import arrays
 
-        return arrays.read_npz(Path(path), relu_last=relu_last)
+        return arrays.read_npz(path, relu_last=relu_last)
 
     @classmethod
     def from_torch(cls, module: Any) -> Network:
@@ -226,7 +232,7 @@ class Network:
     def __getitem__(self, key: slice) -> Network:
         try:
             start, stop, step = key.indices(len(self.hidden))
-        except (AttributeError, TypeError):
+        except (AttributeError, TypeError, ValueError):
             step = 0
         if step != 1:
             raise InputError("slice a network by its activations: net[:2], net[1:], net[1:3].")
@@ -342,7 +348,7 @@ class Network:
 
     def _points(self, X: npt.ArrayLike) -> tuple[FloatArray, bool]:
         try:
-            points = np.asarray(X, dtype=np.float64)
+            points = np.asarray(X if not np.iscomplexobj(X) else None, dtype=np.float64)
         except (TypeError, ValueError):
             raise InputError("inputs must be an array of numbers, (n, d) or (d,).") from None
         single = points.ndim == 1

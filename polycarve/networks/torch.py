@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from polycarve.errors import MissingDependencyError, NetworkError, UnsupportedLayerError
 from polycarve.networks.activation import RELU
@@ -14,9 +15,10 @@ from polycarve.networks.arrays import numbers
 from polycarve.networks.network import Layer, Network
 from polycarve.rational import ExactArray
 
-# Relative to the size of the sums behind the outputs: far above float64 rounding, far below what a
-# wrong layer does.
-_AGREEMENT = 1e-9
+FloatArray = npt.NDArray[np.float64]
+
+# What a wrong layer changes is far above this, relative to the sums behind an output.
+_AGREEMENT = 1e-6
 
 
 def read(module: Any) -> Network:
@@ -97,11 +99,19 @@ def _linear(part: Any, name: str) -> tuple[ExactArray, ExactArray]:
 
 def _check_weights(part: Any, name: str) -> None:
     from torch.nn.parameter import UninitializedParameter
+    from torch.nn.utils.parametrize import is_parametrized
 
     where = f"layer {name or 'Linear'}"
+    if is_parametrized(part):  # before anything is read: reading may change such a layer
+        raise NetworkError(
+            f"{where} computes its weights from others (weight_norm, say). Make them "
+            f"plain with torch.nn.utils.parametrize.remove_parametrizations on a copy."
+        )
     for tensor in (part.weight, part.bias):
-        if tensor is not None and (isinstance(tensor, UninitializedParameter) or tensor.is_meta):
+        if isinstance(tensor, UninitializedParameter) or (tensor is not None and tensor.is_meta):
             raise NetworkError(f"{where} has no weights yet. Run or load the module first.")
+    if part.weight is None:
+        raise NetworkError(f"{where} has no weights.")
     if part.weight.is_complex():
         raise NetworkError(f"{where} has complex weights. Real ones are needed.")
 
@@ -114,17 +124,35 @@ def _compare(net: Network, module: Any) -> None:
     try:
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             clone = copy.deepcopy(module).cpu().to(torch.float64).eval()
+    except Exception as error:
+        raise NetworkError(
+            f"the module cannot be copied, to check what it computes: {error} Remove hooks and "
+            f"pruning from it first."
+        ) from error
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
             theirs = clone(torch.from_numpy(points)).numpy()
     except Exception as error:
         raise NetworkError(
             f"the module's own forward pass fails on inputs of shape (16, {net.input_dim}): {error}"
         ) from error
-    ours = net(points)
-    size = np.abs(points)
-    for layer in net.layers:
-        size = size @ np.abs(layer.weight.float64).T + np.abs(layer.bias.float64)
-    if theirs.shape != ours.shape or not (np.abs(theirs - ours) <= _AGREEMENT * size).all():
+    ours, allowed = _with_bound(net, points)
+    if theirs.shape != ours.shape or not (np.abs(theirs - ours) <= allowed).all():
         raise NetworkError(
             "the module computes something else than its Linear and ReLU layers say. Does it have "
             "hooks, its own forward, or a Flatten in an unusual place? Rebuild it as a Sequential."
         )
+
+
+def _with_bound(net: Network, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the outputs, and how far another order of summation may lead from them."""
+    value, error, size = points, np.zeros_like(points), np.abs(points)
+    for layer in net.layers:
+        W, b = layer.weight.float64, layer.bias.float64
+        size = np.abs(value) @ np.abs(W).T + np.abs(b)
+        error = error @ np.abs(W).T + (W.shape[1] + 4) * 2.0**-53 * size
+        value = value @ W.T + b
+        if layer.activation is not None:
+            value = layer.activation(value)
+    # The bound grows without measure in deep networks; what is summed last does not.
+    return value, np.minimum(2 * error, _AGREEMENT * size)

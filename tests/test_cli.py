@@ -1,0 +1,163 @@
+"""The command line: streams, exit status, JSON, and errors of one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import polycarve as pc
+from polycarve.cli import main
+from tests import cases
+
+NETWORKS = cases.DATA / "networks"
+MOONS = str(NETWORKS / "moons.npz")
+SCHEMA = json.loads((Path(pc.__file__).parent / "cli" / "carve.schema.json").read_text())
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, list(args))
+
+
+def test_carve_prints_the_counts() -> None:
+    done = run("carve", MOONS, "--box", "-3", "3")
+    assert done.exit_code == 0
+    assert "after layer 2: 43 regions" in done.stdout
+    assert "66 activation regions in" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "facts"),
+    [
+        (("--box", "-3", "3"), 0, {"regions": 66, "complete": True, "n_doubtful": 0}),
+        (("--space",), 0, {"regions": 93, "layer_counts": [16, 52, 93]}),
+        (("--space", "--stop-layer", "1"), 0, {"regions": 16, "layers_carved": 1}),
+        (("--box", "-3", "3", "--max-regions", "9"), 3, {"regions": 9, "stop_reason": "regions"}),
+        (("--box", "-3", "3", "--max-seconds", "1e-9"), 3, {"stop_reason": "time"}),
+        (("--box", "-3", "3", "--method", "highs"), 0, {"regions": 66, "method": "highs"}),
+        (("--box", "-3", "3", "--workers", "2"), 0, {"regions": 66, "seconds": None}),
+        (("--box", "1/3", "0.5"), 0, {"complete": True}),
+    ],
+)
+def test_carve_as_json(args: tuple[str, ...], status: int, facts: dict[str, object]) -> None:
+    done = run("carve", MOONS, *args, "--json")
+    assert done.exit_code == status, done.stderr
+    assert done.stderr == ""
+    found = json.loads(done.stdout)
+    jsonschema.validate(found, SCHEMA)
+    for name, value in facts.items():
+        if name == "seconds":
+            assert found["seconds"] > 0
+        else:
+            assert found[name] == value
+
+
+def test_saved_carvings_are_described(tmp_path: Path) -> None:
+    out = tmp_path / "moons.npz"
+    done = run("carve", MOONS, "--box", "-3", "3", "--out", str(out), "--json")
+    assert json.loads(done.stdout)["file"] == str(out)
+    assert len(pc.load(out)) == 66
+    told = run("info", str(out))
+    assert told.exit_code == 0
+    assert "66 activation regions" in told.stdout
+    found = json.loads(run("info", str(out), "--json").stdout)
+    jsonschema.validate(found, SCHEMA)
+    assert found["seconds"] is None
+
+
+def test_networks_are_described() -> None:
+    told = run("info", MOONS)
+    assert told.exit_code == 0
+    assert "15 neurons in 3 hidden layers" in told.stdout
+    assert "4: 5 -> 2" in told.stdout
+    found = json.loads(run("info", MOONS, "--json").stdout)
+    assert [layer["units"] for layer in found["layers"]] == [5, 5, 5, 2]
+    assert found["layers"][-1]["activation"] is None
+    assert (
+        json.loads(run("info", MOONS, "--relu-last", "--json").stdout)["layers"][-1]["activation"]
+        == "relu"
+    )
+
+
+def test_relu_last_is_read_from_the_file_or_the_option() -> None:
+    box = ("--box", "-4", "6", "--json")
+    fig19 = str(NETWORKS / "fig19.npz")
+    assert json.loads(run("carve", fig19, *box).stdout)["regions"] == 17
+    assert json.loads(run("carve", fig19, *box, "--no-relu-last").stdout)["regions"] == 10
+
+
+def test_torch_files_need_trust(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    path = tmp_path / "net.pt"
+    torch.save(module, path)
+    refused = run("carve", str(path), "--box", "-1", "1")
+    assert refused.exit_code == 2
+    assert "--trust-pickle" in refused.stderr
+    taken = run("carve", str(path), "--box", "-1", "1", "--trust-pickle", "--json")
+    want = len(pc.carve(module, pc.Box.cube(-1, 1, dim=2)))
+    assert json.loads(taken.stdout)["regions"] == want
+    torch.save(module.state_dict(), path)
+    told = run("info", str(path), "--trust-pickle")
+    assert told.exit_code == 2
+    assert "state_dict" in told.stderr
+    path.write_bytes(b"nonsense")
+    assert run("info", str(path), "--trust-pickle").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("carve", "absent.npz", "--space"), "no such file"),
+        (("carve", MOONS), "give one domain"),
+        (("carve", MOONS, "--space", "--box", "0", "1"), "give one domain"),
+        (("carve", MOONS, "--box", "1", "0"), "lo > hi"),
+        (("carve", MOONS, "--box", "0", "x"), "'x' is not a finite number"),
+        (("carve", MOONS, "--box", "0"), "requires 2 arguments"),
+        (("carve", MOONS, "--space", "--method", "magic"), "method 'magic' is unknown"),
+        (("carve", MOONS, "--space", "--workers", "0"), "workers is 0"),
+        (("carve", MOONS, "--space", "--workers", "two"), "not a valid integer"),
+        (("carve", MOONS, "--space", "--max-regions", "0"), "max_regions is 0"),
+        (("carve", MOONS, "--space", "--max-seconds", "-1"), "max_seconds is -1"),
+        (("carve", MOONS, "--space", "--stop-layer", "9"), "stop_layer is 9"),
+        (("carve", MOONS, "--space", "--out", "/no/such/folder/x.npz"), "no folder"),
+        (("carve", MOONS, "--space", "--colour"), "No such option"),
+        (("carve", str(NETWORKS / "spec.json"), "--space"), "networks are read from"),
+        (("carve", "net.pt", "--space"), "pickle"),
+        (("info", str(NETWORKS / "spec.json")), "networks are read from"),
+        (("info", "absent.npz"), "no such file"),
+        (("sing",), "No such command"),
+    ],
+)
+def test_errors_are_one_line_and_status_two(args: tuple[str, ...], words: str) -> None:
+    done = run(*args)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert words in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_broken_network_files(tmp_path: Path) -> None:
+    path = tmp_path / "net.npz"
+    path.write_bytes(Path(MOONS).read_bytes()[:500])
+    assert run("carve", str(path), "--space").exit_code == 2
+    np.savez(path, W0=np.eye(2))
+    assert "lacks b0" in run("carve", str(path), "--space").stderr
+    np.savez(path, W0=np.full((1, 2), np.nan), b0=np.zeros(1))
+    assert "weights of layer 1" in run("info", str(path)).stderr
+
+
+def test_help_and_version() -> None:
+    assert run("--version").stdout.startswith("polycarve, version ")
+    for verb in ("carve", "info", "demo"):
+        done = run(verb, "--help")
+        assert done.exit_code == 0
+        assert verb in done.stdout
+    assert run().exit_code == 2
