@@ -41,7 +41,7 @@ def _refuse(message: str) -> int:
 
 
 @click.group(cls=_Group)
-@click.version_option(package_name="polycarve")
+@click.version_option(package_name="polycarve", prog_name="polycarve")
 def main() -> None:
     """Enumerate the activation regions of ReLU networks, exactly."""
 

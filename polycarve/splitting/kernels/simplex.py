@@ -62,6 +62,7 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
     stalled = 0
     pivots = 0
     arrived = False
+    known_longest = 1.0
     while True:
         if info[1] >= REFRESH and not refresh(
             k, lower, upper, rows, basis, E, v, info, matrix
@@ -85,6 +86,9 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
         longest = 0.0
         price_noise = f_noise
         bland = stalled > 2 * k + 20
+        # Edges are known to rounding times the longest of them; where nothing moves any more, a
+        # price has to stand out from that.
+        least = level * max(1.0, known_longest) if bland else level
         for q in range(k):
             price = 0.0
             square = 0.0
@@ -98,7 +102,7 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
             noise = side_noise[face] if face < 2 * k else rows[face - 2 * k, k + 1]
             price_noise += abs(price) * noise
             blur += length * noise
-            if price < -level * length:
+            if price < -least * length:
                 score = -price / length
                 if bland:
                     if best < 0 or face < basis[best]:
@@ -106,6 +110,7 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
                 elif score > best_score:
                     best_score = score
                     best = q
+        known_longest = longest
         is_blunt = longest > LONG
         if is_blunt and info[1] > 0:
             info[1] = REFRESH
@@ -169,7 +174,7 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
             v[leaving] = lower[leaving]
         elif leaving < 2 * k:
             v[leaving - k] = upper[leaving - k]
-        if step * -y[best] > f_noise:
+        if step * -y[best] > price_noise:
             stalled = 0
             arrived = True
         else:
