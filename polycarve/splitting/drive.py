@@ -134,11 +134,19 @@ def run(
 
 @dataclass(eq=False)
 class _Piece:
-    """A stretch of the list of regions: cells still to be carved, or what came of them."""
+    """A stretch of the list of regions: cells still to be carved, or what came of them.
+
+    What a result left undone stands in the list as pieces of its own, right behind it.
+    """
 
     cells: Cells
     future: Future[Advance] | None = None
     result: Advance | None = None
+    is_taken: bool = False
+
+    @property
+    def is_running(self) -> bool:
+        return self.future is not None and self.result is None
 
 
 class _Run:
@@ -182,23 +190,20 @@ class _Run:
             pieces = [_Piece(first.rest[i : i + 1]) for i in range(len(first.rest))]
             while pieces and not self.must_stop():
                 self.hand_out(pieces, executor, workers)
-                running = [piece.future for piece in pieces if piece.future is not None]
+                running = [p.future for p in pieces if p.future is not None and p.result is None]
                 patience = None if math.isinf(self.deadline) else self.deadline - time.monotonic()
                 wait(running, timeout=patience, return_when=FIRST_COMPLETED)
                 pieces = self.gather(pieces, workers)
         except KeyboardInterrupt:
             self.outcome.stop_reason = "interrupt"
-        for piece in pieces:  # whatever is under way is worth having, in order
-            if self.outcome.n_regions < self.most and piece.future is not None:
-                if not piece.future.cancel():
-                    self.take(piece.future.result())
-            elif piece.future is not None:
-                piece.future.cancel()
+        for piece in pieces:  # whatever is there or under way is worth having, in order
+            if piece.future is not None and not piece.is_taken and not piece.future.cancel():
+                result = piece.result or piece.future.result()
+                if self.outcome.n_regions < self.most:
+                    self.take(result)
 
     def hand_out(self, pieces: list[_Piece], executor: Executor, workers: int) -> None:
-        ahead = 2 * workers - sum(
-            piece.future is not None and not piece.future.done() for piece in pieces
-        )
+        ahead = 2 * workers - sum(piece.is_running for piece in pieces)
         for piece in pieces:
             if ahead <= 0:
                 break
@@ -210,19 +215,18 @@ class _Run:
                 ahead -= 1
 
     def gather(self, pieces: list[_Piece], workers: int) -> list[_Piece]:
-        """Take results from the front of the list; put what they left undone in their place."""
+        """Take results from the front of the list; put what they left undone behind them."""
         kept: list[_Piece] = []
         for piece in pieces:
-            if piece.result is None and piece.future is not None and piece.future.done():
+            rest = piece.cells[:0]
+            if piece.is_running and piece.future is not None and piece.future.done():
                 piece.result = piece.future.result()
-            if piece.result is None:
-                kept.append(piece)
-                continue
-            rest = piece.result.rest
-            if not kept:
+                rest = piece.result.rest
+            if piece.result is not None and not kept:
+                piece.is_taken = True  # first: an interrupt may come at any moment
                 self.take(piece.result)
             else:
-                kept.append(_Piece(rest[:0], piece.future, piece.result))
+                kept.append(piece)
             # Few cells are handed on one by one, so that nobody runs out of work.
             share = 1 if len(pieces) < 4 * workers else max(1, len(rest))
             kept.extend(_Piece(rest[i : i + share]) for i in range(0, len(rest), share))
@@ -244,6 +248,8 @@ class _Run:
         """Add a result that follows all results taken so far."""
         room = self.most - self.outcome.n_regions
         n = int(min(step.n_leaves, room))
+        if step.n_leaves > room:
+            self.outcome.stop_reason = "regions"
         if self.sink is not None:
             self.sink.write(step.leaves.first(n))
         self.outcome.n_regions += n
