@@ -8,6 +8,7 @@
 ``depth``      int32           how often an ancestor was split; the cell weighs ``2**-depth``
 ``n_rows``     int32           how many cuts split an ancestor
 ``fresh``      int32           1 before any cut of ``layer`` has been tried
+``doubtful``   int32           1 if a decision on the way was doubtful
 ``rows``       int32 (N,)      those cuts, in order; the last one is the latest split
 ``marks``      int8 (N,)       1 active, -1 inactive, -2 zero on the cell, 0 not decided
 ``point``      float64 (k,)    an interior point
@@ -70,6 +71,7 @@ def cell_dtype(program: Program, extra: Sequence[Any] = ()) -> np.dtype[np.void]
             ("depth", np.int32),
             ("n_rows", np.int32),
             ("fresh", np.int32),
+            ("doubtful", np.int32),
             ("rows", np.int32, (n,)),
             ("marks", np.int8, (n,)),
             ("point", np.float64, (k,)),

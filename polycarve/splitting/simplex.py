@@ -19,7 +19,7 @@ class Simplex:
 
     name = "simplex"
     resolution = 1e-12
-    budget = 200_000
+    budget = 50_000
 
     def start(self, program: Program) -> Cells:
         k = program.n_free
@@ -118,7 +118,7 @@ class Workspace:
             info=np.zeros(4, np.int64),
         )
         self.stack = arrays.Stack(
-            ints=np.zeros((s, 5), np.int64),
+            ints=np.zeros((s, 6), np.int64),
             marks=np.empty((s, widest), np.int8),
             basis=np.empty((s, k), np.int64),
             E=np.empty((s, k, k)),
@@ -153,7 +153,7 @@ class Workspace:
         last = -1 if cell["fresh"] else int(cell["rows"][m - 1])
         self.cell.marks[:] = cell["marks"]
         self.cell.row_cuts[:-1] = cell["rows"]
-        self.stack.ints[0] = (layer, cell["depth"], m, last, cell["fresh"])
+        self.stack.ints[0] = (layer, cell["depth"], m, last, cell["fresh"], cell["doubtful"])
         self.stack.marks[0, : stop - first] = cell["marks"][first:stop]
         for name, field in _STATE.items():
             getattr(self.stack, name)[0] = cell[field]
@@ -179,9 +179,10 @@ class Workspace:
         count = int(self.counters[arrays.ON_STACK])
         cells = np.zeros(count, dtype=self.dtype)
         for cell, s in zip(cells, range(count - 1, -1, -1), strict=True):
-            layer, depth, m, last, fresh = self.stack.ints[s].tolist()
+            layer, depth, m, last, fresh, doubtful = self.stack.ints[s].tolist()
             first, stop = self.problem.starts[layer : layer + 2]
             cell["layer"], cell["depth"], cell["n_rows"], cell["fresh"] = layer, depth, m, fresh
+            cell["doubtful"] = doubtful
             # Ancestors are shared with the cell in hand, so its prefix is theirs.
             cell["rows"][: m - 1] = self.cell.row_cuts[: m - 1]
             cell["rows"][m - 1] = last

@@ -71,9 +71,9 @@ class Cell(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """Cells to do. ``ints``: layer, depth, rows, the cut split last (or -1), fresh."""
+    """Cells to do. ``ints``: layer, depth, rows, the cut split last (or -1), fresh, doubtful."""
 
-    ints: Ints  # (S, 5)
+    ints: Ints  # (S, 6)
     marks: Signs  # (S, widest layer)
     basis: Ints
     E: Floats
@@ -113,3 +113,4 @@ UNKNOWN, ACTIVE, INACTIVE, ZERO = 0, 1, -1, -2
 
 EPS = 2.0**-53
 GAMMA = 4.0 * EPS  # typical relative rounding error of a form's value
+TINY = 1e-300  # what underflow may take from a product

@@ -28,11 +28,12 @@ from polycarve.splitting.kernels.forms import (
     evidence,
     negate,
     push_forms,
+    signs_hold,
     spread,
     take_form,
     value_at,
 )
-from polycarve.splitting.kernels.points import child_point, leaf_point
+from polycarve.splitting.kernels.points import child_point, leaf_point, leaf_point_by_walking
 from polycarve.splitting.kernels.simplex import (
     BLURRED,
     CLEAR,
@@ -86,7 +87,8 @@ def carve_cell(problem, forms, cell, stack, room, out, budget, capacity, counter
         counters[ON_STACK] -= 1
         top = counters[ON_STACK]
         layer, depth, m = s_ints[top, 0], s_ints[top, 1], s_ints[top, 2]
-        last, fresh = s_ints[top, 3], s_ints[top, 4]
+        last, fresh, doubtful = s_ints[top, 3], s_ints[top, 4], s_ints[top, 5]
+        doubts = counters[DOUBTS]
         _take(top, k, marks[starts[layer] : starts[layer + 1]], basis, E, v, p, witness, info,
               s_marks, s_basis, s_E, s_v, s_p, s_witness, s_info)
         at = starts[layer]
@@ -122,6 +124,7 @@ def carve_cell(problem, forms, cell, stack, room, out, budget, capacity, counter
                         s_ints[top, 2] = m + 1
                         s_ints[top, 3] = at
                         s_ints[top, 4] = 0
+                        s_ints[top, 5] = 1 if doubtful == 1 or counters[DOUBTS] > doubts else 0
                         _split(at - starts[layer], verdict, top, m, k,
                                marks[starts[layer] : starts[layer + 1]], rows, basis, E, v, p,
                                witness, info, f, gaps, point, s_marks, s_basis, s_E, s_v, s_p,
@@ -134,12 +137,20 @@ def carve_cell(problem, forms, cell, stack, room, out, budget, capacity, counter
             layer += 1
             push_forms(layer, k, size, starts, layer_of, weights, weight_starts, sources,
                        source_starts, bias, marks, values, errors, sizes)
+            counters[STEPS] += (weight_starts[layer + 1] - weight_starts[layer]) * (k + 1) // 512
             fresh = 1
         leaf = counters[LEAVES]
         counters[LEAVES] = leaf + 1
         progress[0] += math.ldexp(1.0, -int(depth))
         inside = leaf_point(m, k, lower, upper, side_noise, rows, ratio, E, v, p, witness, info,
                             point)
+        if not inside:
+            inside = leaf_point_by_walking(
+                m, k, lower, upper, side_noise, size, rows, ratio, basis, E, v, p, witness, info,
+                f, y, rates, gaps, matrix, counters, point)
+        if inside and (doubtful == 1 or counters[DOUBTS] > doubts):
+            # A decision on the way may be wrong: see that the point has the whole pattern.
+            inside = signs_hold(point, k, ratio, starts, marks, values, errors, sizes)
         if not inside:
             counters[DOUBTS] += 1
         if leaf < packed.shape[0]:

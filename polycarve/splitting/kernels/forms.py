@@ -2,7 +2,7 @@
 
 import math
 
-from polycarve.splitting.kernels.arrays import ACTIVE, GAMMA
+from polycarve.splitting.kernels.arrays import ACTIVE, GAMMA, TINY
 from polycarve.splitting.kernels.compilation import kernel
 
 
@@ -41,7 +41,8 @@ def push_forms(layer, k, size, starts, layer_of, weights, weight_starts, sources
                         values[row + i] += a * weights[w + i]
             carried = errors[cut] + GAMMA * sizes[cut]
             for i in range(n):
-                errors[first + i] += abs(weights[w + i]) * carried
+                if weights[w + i] != 0.0:
+                    errors[first + i] += abs(weights[w + i]) * carried + TINY
         w += n
     for i in range(n):
         sizes[first + i] = abs(values[base + k * n + i])
@@ -74,6 +75,26 @@ def take_form(cut, sign, k, starts, layer_of, values, errors, sizes, out):
         out[j] *= scale
     out[k + 1] = (errors[cut] + GAMMA * sizes[cut]) * scale
     return sizes[cut] * scale
+
+
+@kernel
+def signs_hold(u, k, ratio, starts, marks, values, errors, sizes):
+    """Whether every cut has at a point the sign that it is marked with, beyond rounding."""
+    for layer in range(len(starts) - 1):
+        n = starts[layer + 1] - starts[layer]
+        for i in range(n):
+            cut = starts[layer] + i
+            if sizes[cut] == 0.0 and errors[cut] == 0.0:
+                continue  # no form at all, and marked so
+            column = starts[layer] * (k + 1) + i
+            value = values[column + k * n]
+            for j in range(k):
+                value += values[column + j * n] * u[j]
+            if marks[cut] != ACTIVE:
+                value = -value
+            if not value > ratio * (errors[cut] + GAMMA * sizes[cut]):
+                return False
+    return True
 
 
 @kernel

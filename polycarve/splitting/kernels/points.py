@@ -3,8 +3,10 @@
 import numpy as np
 
 from polycarve.splitting.kernels.compilation import kernel
+from polycarve.splitting.kernels.arrays import GAMMA
 from polycarve.splitting.kernels.forms import value_at
-from polycarve.splitting.kernels.vertex import face_rate, face_value
+from polycarve.splitting.kernels.simplex import CROSSED, OPTIMAL, PROBE, walk
+from polycarve.splitting.kernels.vertex import face_normal, face_rate, face_value
 
 
 @kernel
@@ -80,4 +82,44 @@ def leaf_point(m, k, lower, upper, side_noise, rows, ratio, E, v, p, witness, in
         return True
     for j in range(k):
         out[j] = p[j]
+    return is_interior(out, m, k, lower, upper, side_noise, rows, ratio)
+
+
+@kernel
+def leaf_point_by_walking(m, k, lower, upper, side_noise, size, rows, ratio, basis, E, v, p,
+                          witness, info, f, y, rates, gaps, matrix, counters, out):
+    """Walk away from every face that the interior point is not clear of, and take the mean.
+
+    For where `leaf_point` fails: the point has crept towards the boundary.
+    """
+    for j in range(k):
+        out[j] = p[j]
+    count = 1
+    for face in range(2 * k + m):
+        noise = side_noise[face] if face < 2 * k else ratio * rows[face - 2 * k, k + 1]
+        if face_value(face, p, k, lower, upper, rows) > noise:
+            continue
+        face_normal(face, k, rows, f)
+        if face < 2 * k:
+            f[k] = -lower[face] if face < k else upper[face - k]
+        else:
+            f[k] = rows[face - 2 * k, k]
+        total = abs(f[k])
+        for j in range(k + 1):
+            f[j] = -f[j]
+            if j < k:
+                total += abs(f[j]) * size[j]
+        f[k + 1] = noise + GAMMA * total
+        f[k + 2] = total
+        outcome = walk(PROBE, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness, info,
+                       f, y, rates, gaps, matrix, counters)
+        if outcome not in (OPTIMAL, CROSSED):
+            continue
+        count += 1
+        last = (info[0] - 1) % witness.shape[0]
+        is_ahead = outcome == CROSSED and info[0] > 0 and value_at(f, v, k) >= 0.0
+        for j in range(k):
+            out[j] += witness[last, j] if is_ahead else v[j]
+    for j in range(k):
+        out[j] /= count
     return is_interior(out, m, k, lower, upper, side_noise, rows, ratio)

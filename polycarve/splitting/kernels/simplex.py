@@ -144,7 +144,7 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
             if leaving < 0:
                 return STUCK
         pivots += 1
-        counters[STEPS] += 1
+        counters[STEPS] += 1 + k * (3 * k + n_faces) // 256  # about its cost
         counters[PIVOTS] += 1
         if purpose != PROBE and info[3] < 0:
             info[3] = remember(k, v, blur < SHARP, witness, info)  # we are about to leave it
