@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from polycarve import geometry
 from polycarve.domains import Domain
-from polycarve.errors import InputError, PatternError
+from polycarve.errors import InputError, PatternError, RegionIndexError
 from polycarve.geometry import HalfspaceColumns
 from polycarve.networks import Network, codes, locating
 from polycarve.patterns import PatternTable, first_difference, rows_under
@@ -144,7 +144,7 @@ class Carving(Sequence[Region]):
         try:
             index = range(len(self))[key]
         except IndexError:
-            raise PatternError(
+            raise RegionIndexError(
                 f"index {key} is out of range: there are {len(self)} regions."
             ) from None
         except (TypeError, ValueError):

@@ -90,7 +90,7 @@ class Domain(ABC):
         """Return points in coordinates ``y`` as a float64 array, ``(n, dim)`` or ``(dim,)``."""
         try:
             array = np.asarray(X if not np.iscomplexobj(X) else None, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             array = np.empty(())
         if array.ndim not in (1, 2) or array.shape[-1] != self.dim:
             raise InputError(

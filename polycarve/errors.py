@@ -35,6 +35,10 @@ class GeometryError(PolycarveError, ValueError):
     """A region has no such thing: vertices where it is unbounded, say."""
 
 
+class RegionIndexError(PatternError, IndexError):
+    """An index is beyond the last region."""
+
+
 class NumericalError(PolycarveError, ArithmeticError):
     """Floating point could not finish a computation; nothing was decided by guessing."""
 

@@ -259,6 +259,18 @@ class Region:
         except Exception:  # a display must never be what fails
             return None
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the region of one pattern of equal networks on equal domains."""
+        return (
+            isinstance(other, Region)
+            and np.array_equal(self.pattern, other.pattern)
+            and self.domain == other.domain
+            and self.network == other.network
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.pattern.tobytes(), self.domain, self.network))
+
     def __repr__(self) -> str:
         code = self.code if len(self.code) <= 40 else f"{self.code[:37]}..."
         where = "" if self.index is None else f"{self.index}: "

@@ -15,6 +15,7 @@ from polycarve.errors import (
     NetworkError,
     NumericalError,
     PatternError,
+    RegionIndexError,
     UnsupportedLayerError,
 )
 
@@ -187,7 +188,7 @@ def test_points_that_are_not_finite_lie_in_no_region():
 @pytest.mark.parametrize(
     ("key", "kind", "message"),
     [
-        *((key, PatternError, f"out of range: there are {len(CARVING)}") for key in (99, -99)),
+        *((key, RegionIndexError, f"out of range: there are {len(CARVING)}") for key in (99, -99)),
         *((key, InputError, "by index, slice or code") for key in (1.5, None, (0, 1), b"a", [0])),
         (slice(0.5, 2), InputError, "slice"),
         (slice(0, 2, 0), InputError, "slice"),

@@ -306,8 +306,9 @@ class Network:
     def preactivation_maps(self, pattern: Any) -> list[tuple[FloatArray, FloatArray]]:
         """Return the affine maps ``(A, c)`` of the pre-activations of each hidden layer.
 
-        On inputs of the pattern, ``A @ x + c`` are the pre-activations of that layer; rows are
-        units. Composed in float64.
+        On inputs of the pattern, ``A @ x + c`` are the pre-activations of that layer, less the
+        activation's cuts: one row a bit of the pattern, positive where the bit is set. For ReLU,
+        these are the pre-activations themselves. Composed in float64.
         """
         bits = codes.bits_of(pattern, self.cut_widths)
         maps: list[tuple[FloatArray, FloatArray]] = []
@@ -388,7 +389,9 @@ class Network:
             c = layer.weight.float64 @ c + layer.bias.float64
             if layer.activation:
                 if collect is not None:
-                    collect.append((A, c))
+                    cuts = np.array([float(cut) for cut in layer.activation.cuts])
+                    rows = np.repeat(np.arange(layer.n_units), len(cuts))
+                    collect.append((A[rows], c[rows] - np.tile(cuts, layer.n_units)))
                 piece = bits[start : start + layer.n_cuts].reshape(layer.n_units, -1)
                 start += layer.n_cuts
                 slope, offset = _pieces(layer.activation, piece)
@@ -423,7 +426,8 @@ def _exact_maps(net: Network, bits: BitArray) -> list[tuple[ExactArray, ExactArr
         c = layer.weight @ stack([values[k][1] for k in layer.inputs]) + layer.bias
         act = layer.activation
         if act:
-            maps.append((A, c))
+            rows = np.repeat(np.arange(layer.n_units), len(act.cuts))
+            maps.append((A[rows], c[rows] - ExactArray.of(list(act.cuts) * layer.n_units)))
             piece = bits[start : start + layer.n_cuts].reshape(layer.n_units, -1).tolist()
             start += layer.n_cuts
             slope = ExactArray.of(

@@ -20,6 +20,11 @@ FloatArray = npt.NDArray[np.float64]
 # What a wrong layer changes is far above this, relative to the sums behind an output.
 _AGREEMENT = 1e-6
 
+_SOMETHING_ELSE = (
+    "the module computes something else than its Linear and ReLU layers say. Does it have hooks, "
+    "its own forward, or a Flatten in an unusual place? Rebuild it as a Sequential."
+)
+
 
 def read(module: Any) -> Network:
     """See `Network.from_torch`."""
@@ -32,6 +37,11 @@ def read(module: Any) -> Network:
         raise NetworkError(f"a {type(module).__name__} is not a torch module.")
     parts = list(_leaves(module, ""))
     known = (nn.Linear, nn.ReLU, nn.Flatten, nn.Identity, nn.Dropout, nn.AlphaDropout)
+    own = [
+        name or type(part).__name__ for name, part in _modules(module, "") if _has_own_forward(part)
+    ]
+    if own:
+        raise NetworkError(f"{', '.join(own)}: {_SOMETHING_ELSE}")
     unknown = [
         f"{name or 'the module'} ({type(part).__name__})"
         for name, part in parts
@@ -71,6 +81,26 @@ def read(module: Any) -> Network:
     net = Network(layers, input_dim)
     _compare(net, module)
     return net
+
+
+def _modules(module: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Iterate over a module and what is nested in its Sequentials."""
+    from torch import nn
+
+    yield name, module
+    if isinstance(module, nn.Sequential):
+        for key, child in module._modules.items():
+            yield from _modules(child, f"{name}.{key}" if name else key)
+
+
+def _has_own_forward(part: Any) -> bool:
+    """Whether a module of a known kind computes something of its own."""
+    from torch import nn
+
+    for kind in (nn.Sequential, nn.Linear, nn.ReLU, nn.Flatten, nn.Identity, nn.Dropout):
+        if isinstance(part, kind):
+            return bool(type(part).forward is not kind.forward or "forward" in vars(part))
+    return False
 
 
 def _leaves(module: Any, name: str) -> Iterator[tuple[str, Any]]:
@@ -120,7 +150,9 @@ def _compare(net: Network, module: Any) -> None:
     """Run the module itself, on a copy, and refuse the network if it computes something else."""
     import torch
 
+    # Near and far: what clips its values shows only where they are large.
     points = np.random.default_rng(0).normal(size=(16, net.input_dim))
+    points *= np.repeat([0.01, 1.0, 100.0, 10000.0], 4)[:, None]
     try:
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             clone = copy.deepcopy(module).cpu().to(torch.float64).eval()
@@ -138,10 +170,7 @@ def _compare(net: Network, module: Any) -> None:
         ) from error
     ours, allowed = _with_bound(net, points)
     if theirs.shape != ours.shape or not (np.abs(theirs - ours) <= allowed).all():
-        raise NetworkError(
-            "the module computes something else than its Linear and ReLU layers say. Does it have "
-            "hooks, its own forward, or a Flatten in an unusual place? Rebuild it as a Sequential."
-        )
+        raise NetworkError(_SOMETHING_ELSE)
 
 
 def _with_bound(net: Network, points: FloatArray) -> tuple[FloatArray, FloatArray]:

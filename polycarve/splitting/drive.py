@@ -92,6 +92,9 @@ class Memory:
             packed[part], inside[part] = chunk.packed, chunk.inside
             points[part] = program.unframe(chunk.points)
             at += len(chunk)
+        offset = program.frame.offset
+        if offset is not None and not offset.is_float64:
+            inside[:] = False  # a flat side at a number that no float64 is
         return Leaves(packed, points, inside)
 
 

@@ -74,12 +74,12 @@ class _Run:
             if cell["fresh"]:  # what is decided here is decided for all descendants
                 cell["fresh"] = 0
                 for cut in range(first, stop):
-                    cell["marks"][cut] = self.decide(forms[cut - first], rows, cut)
+                    cell["marks"][cut] = self.decide(forms[cut - first], rows, cut, cell["marks"])
             for cut in range(first, stop):
                 if cell["marks"][cut] != UNKNOWN:
                     continue
                 form = forms[cut - first]
-                mark = self.decide(form, rows, cut)
+                mark = self.decide(form, rows, cut, cell["marks"])
                 if mark == UNKNOWN:  # the form changes sign: two children
                     active = cell.copy()
                     for child, bit in ((active, ACTIVE), (cell, INACTIVE)):
@@ -96,7 +96,20 @@ class _Run:
             cell["layer"] += 1
             cell["fresh"] = 1
 
-    def decide(self, form: FloatArray, rows: FloatArray, cut: int) -> int:
+    def is_fed(self, cut: int, marks: npt.NDArray[np.int8]) -> bool:
+        """Whether anything active has a weight in a cut's form."""
+        program = self.program
+        layer = int(np.searchsorted(program.starts, cut, side="right")) - 1
+        first, stop = program.source_starts[layer : layer + 2]
+        w, end = program.weight_starts[layer : layer + 2]
+        weights = program.weights[w:end].reshape(stop - first, -1)[:, cut - program.starts[layer]]
+        sources = program.sources[first:stop]
+        active = (sources < program.n_free) | (marks[sources - program.n_free] == ACTIVE)
+        return bool(np.any(active & (weights != 0)))
+
+    def decide(
+        self, form: FloatArray, rows: FloatArray, cut: int, marks: npt.NDArray[np.int8]
+    ) -> int:
         """Return the mark of a cut in a cell; UNKNOWN if its hyperplane crosses the cell."""
         program = self.program
         if program.fixed[cut] != UNKNOWN:
@@ -104,6 +117,8 @@ class _Run:
         size = np.maximum(np.abs(program.lower), np.abs(program.upper))
         blur = self.resolution * (np.abs(form[:-1]) @ size + abs(form[-1]))
         if not np.any(form):
+            # Exactly zero if nothing active feeds it; else it may have been lost to underflow.
+            self.n_doubtful += self.is_fed(cut, marks)
             return ZERO
         least = self.minimum(form, rows)
         most = -self.minimum(-form, rows)
@@ -153,7 +168,11 @@ class _Run:
 
     def forms(self, cell: np.void, layer: int) -> FloatArray:
         """Return the layer's forms on the cell, ``[a, c]`` by rows, the largest |a| about one."""
-        return _scaled(_raw_forms(self.program, cell["marks"], layer))
+        with np.errstate(over="ignore", invalid="ignore"):
+            raw = _raw_forms(self.program, cell["marks"], layer)
+        if not np.isfinite(raw).all():
+            raise NumericalError("the network's numbers overflow float64. Rescale its layers.")
+        return _scaled(raw)
 
     def centre(self, leaf: np.void) -> tuple[FloatArray, bool]:
         """Return the centre of the largest ball in a leaf, and whether it is clearly inside."""

@@ -42,8 +42,8 @@ class Simplex:
             status = work.run(budget, capacity)
             if status == depth_first.FAILED:
                 raise NumericalError(
-                    "the simplex walk found no way on: the network is too badly scaled for "
-                    "float64. Rescale its layers, or use method='highs'."
+                    "the simplex walk found no way on: the network's numbers overflow float64, or "
+                    "its planes are too nearly parallel. Rescale its layers."
                 )
             if status != depth_first.DONE:
                 return work.result(np.concatenate([work.stacked(), cells[position + 1 :]]))

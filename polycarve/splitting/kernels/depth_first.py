@@ -202,6 +202,8 @@ def _enter_layer(layer, m, k, lower, upper, side_noise, size, ratio, starts, lay
         marks[cut] = fixed[cut]
         if fixed[cut] != UNKNOWN or twins[cut] >= 0:
             continue
+        if not sizes[cut] < np.inf:
+            return False  # overflow
         if sizes[cut] <= 4.0 * errors[cut] or sizes[cut] == 0.0:
             # Nothing but rounding is left of the form: it vanishes on the whole cell.
             marks[cut] = ZERO
