@@ -1,8 +1,8 @@
-"""The networks that are timed: files, boxes and counts from ``tests/data/networks``."""
+"""The networks that are timed: those of the tests, with their programs."""
 
 from __future__ import annotations
 
-import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,8 @@ from polycarve.domains import Box
 from polycarve.networks import Network
 from polycarve.splitting.program import Program, compile_program
 
-FOLDER = Path(__file__).parents[1] / "tests" / "data" / "networks"
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests are no installed package
+from tests import cases
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,6 @@ class Case:
 
 
 def load(name: str) -> Case:
-    spec = json.loads((FOLDER / "spec.json").read_text(encoding="utf-8"))[name]
-    network = Network.from_npz(FOLDER / f"{name}.npz", relu_last=spec["relu_after"][-1])
-    box = Box.cube(*spec["box"], dim=spec["widths"][0])
-    return Case(network, box, compile_program(network, box), spec["regions"])
+    case = cases.spec()[name]
+    network = case.network
+    return Case(network, case.box, compile_program(network, case.box), case.regions)

@@ -100,6 +100,42 @@ def test_scaling_neurons_by_powers_of_two_changes_nothing(
 
 @relaxed
 @given(net=networks(), seed=st.integers(0, 99))
+def test_scaling_inputs_and_the_box_changes_nothing(net: pc.Network, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights, biases = parts(net)
+    scale = 2.0 ** rng.integers(-8, 9, net.input_dim)
+    weights[0] = weights[0] / scale
+    carving = pc.carve(net, domain_for(net, False))
+    scaled = pc.carve(rebuilt(weights, biases), pc.Box(-scale, scale))
+    assert np.array_equal(carving.packed, scaled.packed)
+
+
+@relaxed
+@given(net=networks(), seed=st.integers(0, 99))
+def test_shearing_space_changes_nothing(net: pc.Network, seed: int) -> None:
+    """An invertible change of the inputs maps the regions of R^d one to one."""
+    rng = np.random.default_rng(seed)
+    shear = np.eye(net.input_dim) + np.triu(rng.integers(-2, 3, (net.input_dim,) * 2), 1)
+    weights, biases = parts(net)
+    weights[0] = weights[0] @ shear
+    space = domain_for(net, True)
+    assert np.array_equal(
+        pc.carve(net, space).packed, pc.carve(rebuilt(weights, biases), space).packed
+    )
+
+
+@relaxed
+@given(net=networks(), unbounded=st.booleans())
+def test_negating_a_first_neuron_keeps_the_first_count(net: pc.Network, unbounded: bool) -> None:
+    domain = domain_for(net, unbounded)
+    weights, biases = parts(net)
+    weights[0][0], biases[0][0] = -weights[0][0], -biases[0][0]
+    negated = pc.carve(rebuilt(weights, biases), domain, stop_layer=1)
+    assert len(negated) == len(pc.carve(net, domain, stop_layer=1))
+
+
+@relaxed
+@given(net=networks(), seed=st.integers(0, 99))
 def test_mirroring_an_input_mirrors_the_regions(net: pc.Network, seed: int) -> None:
     weights, biases = parts(net)
     weights[0] = weights[0] * np.random.default_rng(seed).choice([-1, 1], net.input_dim)
