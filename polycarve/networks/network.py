@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polycarve.errors import InputError, NetworkError
-from polycarve.networks import codes
+from polycarve.networks import codes, evaluation
 from polycarve.networks.activation import Activation
 from polycarve.rational import ExactArray
 
@@ -200,6 +200,11 @@ class Network:
         """Indices into `layers` of the layers that can cut."""
         return tuple(k for k, layer in enumerate(self.layers) if layer.activation is not None)
 
+    @property
+    def _carving_layers(self) -> tuple[Layer, ...]:
+        """The layers up to the last hidden one: those that patterns depend on."""
+        return self.layers[: self.hidden[-1] + 1] if self.hidden else ()
+
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """Units of each hidden layer."""
@@ -265,7 +270,7 @@ class Network:
     def __call__(self, X: npt.ArrayLike) -> FloatArray:
         """Evaluate in float64: ``(d,)`` to ``(n_outputs,)``, ``(n, d)`` to ``(n, n_outputs)``."""
         points, single = self._points(X)
-        output = self._values(points)[-1]
+        output = evaluation.values(self.layers, points)[-1]
         return output[0] if single else output
 
     def patterns(self, X: npt.ArrayLike) -> BitArray:
@@ -283,7 +288,8 @@ class Network:
         """
         points, single = self._points(X)
         bits = np.concatenate(
-            [np.zeros((len(points), 0), dtype=np.uint8), *self._bits(points)], axis=1
+            [np.zeros((len(points), 0), np.uint8), *evaluation.bits(self._carving_layers, points)],
+            axis=1,
         )
         return bits[0] if single else bits
 
@@ -301,7 +307,7 @@ class Network:
         c : ndarray, shape (n_outputs,)
         """
         bits = codes.bits_of(pattern, self.cut_widths)
-        return self._affine_values(bits)[-1]
+        return evaluation.affine_values(self.layers, self.input_dim, bits)[0][-1]
 
     def preactivation_maps(self, pattern: Any) -> list[tuple[FloatArray, FloatArray]]:
         """Return the affine maps ``(A, c)`` of the pre-activations of each hidden layer.
@@ -311,14 +317,12 @@ class Network:
         these are the pre-activations themselves. Composed in float64.
         """
         bits = codes.bits_of(pattern, self.cut_widths)
-        maps: list[tuple[FloatArray, FloatArray]] = []
-        self._affine_values(bits, collect=maps)
-        return maps
+        return evaluation.affine_values(self._carving_layers, self.input_dim, bits)[1]
 
     def exact_preactivation_maps(self, pattern: Any) -> list[tuple[ExactArray, ExactArray]]:
         """Return the same maps as `preactivation_maps`, composed exactly."""
         bits = codes.bits_of(pattern, self.cut_widths)
-        return _exact_maps(self, bits)
+        return evaluation.exact_maps(self._carving_layers, self.input_dim, bits)
 
     # ------------------------------------------------------------------ identity
 
@@ -360,92 +364,6 @@ class Network:
                 f"({self.input_dim},)."
             )
         return points, single
-
-    def _values(self, points: FloatArray) -> list[FloatArray]:
-        values = [points]
-        for layer in self.layers:
-            z = _gather(values, layer.inputs) @ layer.weight.float64.T + layer.bias.float64
-            values.append(layer.activation(z) if layer.activation else z)
-        return values
-
-    def _bits(self, points: FloatArray) -> list[BitArray]:
-        values, bits = [points], []
-        for layer in self.layers[: self.hidden[-1] + 1] if self.hidden else ():
-            z = _gather(values, layer.inputs) @ layer.weight.float64.T + layer.bias.float64
-            if layer.activation:
-                bits.append(layer.activation.bits(z))
-            values.append(layer.activation(z) if layer.activation else z)
-        return bits
-
-    def _affine_values(
-        self, bits: BitArray, collect: list[tuple[FloatArray, FloatArray]] | None = None
-    ) -> list[tuple[FloatArray, FloatArray]]:
-        values = [(np.eye(self.input_dim), np.zeros(self.input_dim))]
-        start = 0
-        for layer in self.layers:
-            A = np.concatenate([values[k][0] for k in layer.inputs])
-            c = np.concatenate([values[k][1] for k in layer.inputs])
-            A = layer.weight.float64 @ A
-            c = layer.weight.float64 @ c + layer.bias.float64
-            if layer.activation:
-                if collect is not None:
-                    cuts = np.array([float(cut) for cut in layer.activation.cuts])
-                    rows = np.repeat(np.arange(layer.n_units), len(cuts))
-                    collect.append((A[rows], c[rows] - np.tile(cuts, layer.n_units)))
-                piece = bits[start : start + layer.n_cuts].reshape(layer.n_units, -1)
-                start += layer.n_cuts
-                slope, offset = _pieces(layer.activation, piece)
-                A, c = slope[:, None] * A, slope * c + offset
-            values.append((A, c))
-        return values
-
-
-def _gather(values: list[FloatArray], inputs: tuple[int, ...]) -> FloatArray:
-    if len(inputs) == 1:
-        return values[inputs[0]]
-    return np.concatenate([values[k] for k in inputs], axis=1)
-
-
-def _pieces(activation: Activation, piece: BitArray) -> tuple[FloatArray, FloatArray]:
-    """Return slope and offset of each unit's piece from its bits, shape (n_units, n_cuts)."""
-    jumps = np.array([float(jump) for jump in activation.jumps])
-    cuts = np.array([float(cut) for cut in activation.cuts])
-    slope = float(activation.slope) + piece @ jumps
-    offset = float(activation.offset) - piece @ (jumps * cuts)
-    return slope, offset
-
-
-def _exact_maps(net: Network, bits: BitArray) -> list[tuple[ExactArray, ExactArray]]:
-    from polycarve.rational import stack
-
-    zero = ExactArray.of(np.zeros(net.input_dim, dtype=np.int64))
-    values = [(ExactArray.eye(net.input_dim), zero)]
-    maps, start = [], 0
-    for layer in net.layers[: net.hidden[-1] + 1] if net.hidden else ():
-        A = layer.weight @ stack([values[k][0] for k in layer.inputs])
-        c = layer.weight @ stack([values[k][1] for k in layer.inputs]) + layer.bias
-        act = layer.activation
-        if act:
-            rows = np.repeat(np.arange(layer.n_units), len(act.cuts))
-            maps.append((A[rows], c[rows] - ExactArray.of(list(act.cuts) * layer.n_units)))
-            piece = bits[start : start + layer.n_cuts].reshape(layer.n_units, -1).tolist()
-            start += layer.n_cuts
-            slope = ExactArray.of(
-                [
-                    act.slope + sum(j for j, on in zip(act.jumps, row, strict=True) if on)
-                    for row in piece
-                ]
-            )
-            offset = ExactArray.of(
-                [
-                    act.offset
-                    - sum(j * t for j, t, on in zip(act.jumps, act.cuts, row, strict=True) if on)
-                    for row in piece
-                ]
-            )
-            A, c = slope[:, None] * A, slope * c + offset
-        values.append((A.reduced(), c.reduced()))
-    return maps
 
 
 def as_network(given: Any) -> Network:
