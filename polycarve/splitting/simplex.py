@@ -109,7 +109,7 @@ class Workspace:
         self.cell = arrays.Cell(
             marks=np.zeros(n, np.int8),
             row_cuts=np.zeros(n + 1, np.int64),
-            rows=np.empty((n + 1, k + 2)),
+            rows=np.empty((k + 2, n + 1)),
             basis=np.empty(k, np.int64),
             E=np.empty((k, k)),
             v=np.empty(k),

@@ -61,7 +61,7 @@ class Cell(NamedTuple):
 
     marks: Signs  # (N,)
     row_cuts: Ints  # (N + 1,) the cuts that split an ancestor
-    rows: Floats  # (N + 1, k + 2) their forms, positive inside: [a, c, rounding error]
+    rows: Floats  # (k + 2, N + 1) their forms, positive inside, as columns: [a, c, rounding error]
     basis: Ints  # (k,) faces
     E: Floats  # (k, k)
     v: Floats  # (k,)

@@ -76,7 +76,7 @@ def carve_cell(problem, forms, cell, stack, room, out, budget, capacity, counter
                    source_starts, bias, marks, values, errors, sizes)
     for r in range(s_ints[0, 2]):
         sign = 1.0 if marks[row_cuts[r]] == ACTIVE else -1.0
-        take_form(row_cuts[r], sign, k, starts, layer_of, values, errors, sizes, rows[r])
+        take_form(row_cuts[r], sign, k, starts, layer_of, values, errors, sizes, rows[:, r])
     counters[ON_STACK] = 1
     while counters[ON_STACK] > 0:
         if counters[LEAVES] == capacity:
@@ -94,7 +94,7 @@ def carve_cell(problem, forms, cell, stack, room, out, budget, capacity, counter
         at = starts[layer]
         if last >= 0:
             row_cuts[m - 1] = last
-            take_form(last, 1.0, k, starts, layer_of, values, errors, sizes, rows[m - 1])
+            take_form(last, 1.0, k, starts, layer_of, values, errors, sizes, rows[:, m - 1])
             at = last + 1
         # Down to one leaf, leaving the active sides on the stack.
         while True:
@@ -343,5 +343,5 @@ def _split(i, side, top, m, k, marks, rows, basis, E, v, p, witness, info, f, be
             else:
                 E[place, j] = -E[place, j]
     for j in range(k + 1):
-        rows[m, j] = -side * f[j]
-    rows[m, k + 1] = f[k + 1]
+        rows[j, m] = -side * f[j]
+    rows[k + 1, m] = f[k + 1]

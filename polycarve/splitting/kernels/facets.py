@@ -81,7 +81,8 @@ def find_facets(problem, forms, cell, room, bits, points, starts_of, cuts_of, is
         m = starts_of[i + 1] - first
         for r in range(m):
             cut = cuts_of[first + r]
-            take_form(cut, float(marks[cut]), k, starts, layer_of, values, errors, sizes, rows[r])
+            sign = float(marks[cut])
+            take_form(cut, sign, k, starts, layer_of, values, errors, sizes, rows[:, r])
         for j in range(k):
             p[j] = points[i, j]
         for place in range(4):
@@ -161,13 +162,13 @@ def _stands_out(face, m, k, low, high, side_noise, size, sizes, cuts, rows, basi
             high[j] += width
     else:
         r = face - 2 * k
-        f[k] = rows[r, k]
-        f[k + 1] = rows[r, k + 1]
+        f[k] = rows[k, r]
+        f[k + 1] = rows[k + 1, r]
         f[k + 2] = abs(f[k])
         for j in range(k):
             f[k + 2] += abs(f[j]) * size[j]
-            rows[r, j] = 0.0
-        rows[r, k] = 1.0
+            rows[j, r] = 0.0
+        rows[k, r] = 1.0
     info[0] = 0
     info[3] = -1
     outcome = walk(PROBE, m, k, low, high, side_noise, rows, basis, E, v, p, witness, info,
@@ -180,7 +181,7 @@ def _stands_out(face, m, k, low, high, side_noise, size, sizes, cuts, rows, basi
             high[j] = f[k]
     elif outcome == CROSSED:
         for j in range(k + 2):
-            rows[face - 2 * k, j] = f[j]
+            rows[j, face - 2 * k] = f[j]
     if outcome == STUCK:
         return -1
     if face_value(face, v, k, low, high, rows) < 0.0 and not settle(

@@ -44,7 +44,7 @@ def child_point(sign, k, f, p, v, witness, info, best, out):
 def is_interior(u, m, k, lower, upper, side_noise, rows, ratio):
     """Whether a point lies inside all faces by more than rounding can hide."""
     for face in range(2 * k + m):
-        noise = side_noise[face] if face < 2 * k else ratio * rows[face - 2 * k, k + 1]
+        noise = side_noise[face] if face < 2 * k else ratio * rows[k + 1, face - 2 * k]
         if not face_value(face, u, k, lower, upper, rows) > noise:
             return False
     return True
@@ -96,14 +96,14 @@ def leaf_point_by_walking(m, k, lower, upper, side_noise, size, rows, ratio, bas
         out[j] = p[j]
     count = 1
     for face in range(2 * k + m):
-        noise = side_noise[face] if face < 2 * k else ratio * rows[face - 2 * k, k + 1]
+        noise = side_noise[face] if face < 2 * k else ratio * rows[k + 1, face - 2 * k]
         if face_value(face, p, k, lower, upper, rows) > noise:
             continue
         face_normal(face, k, rows, f)
         if face < 2 * k:
             f[k] = -lower[face] if face < k else upper[face - k]
         else:
-            f[k] = rows[face - 2 * k, k]
+            f[k] = rows[k, face - 2 * k]
         total = abs(f[k])
         for j in range(k + 1):
             f[j] = -f[j]

@@ -99,7 +99,7 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
             length = math.sqrt(square)
             longest = max(longest, length)
             face = basis[q]
-            noise = side_noise[face] if face < 2 * k else rows[face - 2 * k, k + 1]
+            noise = side_noise[face] if face < 2 * k else rows[k + 1, face - 2 * k]
             price_noise += abs(price) * noise
             blur += length * noise
             if price < -least * length:
@@ -149,7 +149,7 @@ def walk(purpose, m, k, lower, upper, side_noise, rows, basis, E, v, p, witness,
         if purpose != PROBE and info[3] < 0:
             info[3] = remember(k, v, blur < SHARP, witness, info)  # we are about to leave it
         step = gaps[leaving] / -rates[leaving]
-        noise = side_noise[leaving] if leaving < 2 * k else rows[leaving - 2 * k, k + 1]
+        noise = side_noise[leaving] if leaving < 2 * k else rows[k + 1, leaving - 2 * k]
         step_noise = (noise + 2.0 * blur) / -rates[leaving]
         ahead = value + step * y[best]
         is_clear = ahead < -CLEAR * f_size - 4.0 * (price_noise - step_noise * y[best])
@@ -199,14 +199,17 @@ def blocking_face(q, norm, bland, k, m, lower, upper, side_noise, rows, basis, E
         rates[k + j] = -E[q, j]
         gaps[j] = max(v[j] - lower[j], 0.0)
         gaps[k + j] = max(upper[j] - v[j], 0.0)
+    # Row by row in the array, so that the processor takes several faces at a time.
     for r in range(m):
-        rate = 0.0
-        gap = rows[r, k]
-        for j in range(k):
-            rate += rows[r, j] * E[q, j]
-            gap += rows[r, j] * v[j]
-        rates[2 * k + r] = rate
-        gaps[2 * k + r] = max(gap, 0.0)
+        rates[2 * k + r] = 0.0
+        gaps[2 * k + r] = rows[k, r]
+    for j in range(k):
+        along, at = E[q, j], v[j]
+        for r in range(m):
+            rates[2 * k + r] += rows[j, r] * along
+            gaps[2 * k + r] += rows[j, r] * at
+    for r in range(m):
+        gaps[2 * k + r] = max(gaps[2 * k + r], 0.0)
     for other in range(k):
         rates[basis[other]] = 0.0
     limit = np.inf
@@ -215,7 +218,7 @@ def blocking_face(q, norm, bland, k, m, lower, upper, side_noise, rows, basis, E
             if face < 2 * k:
                 noise = side_noise[face] + EPS * abs(v[face % k])
             else:
-                noise = rows[face - 2 * k, k + 1]
+                noise = rows[k + 1, face - 2 * k]
             limit = min(limit, (gaps[face] + noise) / -rates[face])
     leaving = -1
     for face in range(2 * k + m):
@@ -246,8 +249,8 @@ def proves(is_homogeneous, ratio, size, k, lower, upper, side_noise, rows, basis
             elif face < 2 * k:
                 c = upper[face - k]
             else:
-                c = rows[face - 2 * k, k]
-            noise += y[q] * (side_noise[face] if face < 2 * k else rows[face - 2 * k, k + 1])
+                c = rows[k, face - 2 * k]
+            noise += y[q] * (side_noise[face] if face < 2 * k else rows[k + 1, face - 2 * k])
             constant -= y[q] * c
             total += abs(y[q] * c)
             if c != 0.0:
@@ -261,7 +264,7 @@ def proves(is_homogeneous, ratio, size, k, lower, upper, side_noise, rows, basis
                 face = basis[q]
                 a = 0.0
                 if face >= 2 * k:
-                    a = rows[face - 2 * k, j]
+                    a = rows[j, face - 2 * k]
                 elif face % k == j:
                     a = 1.0 if face < k else -1.0
                 residual -= y[q] * a

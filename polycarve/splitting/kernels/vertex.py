@@ -21,9 +21,9 @@ def face_value(face, u, k, lower, upper, rows):
         return u[face] - lower[face]
     if face < 2 * k:
         return upper[face - k] - u[face - k]
-    value = rows[face - 2 * k, k]
+    value = rows[k, face - 2 * k]
     for j in range(k):
-        value += rows[face - 2 * k, j] * u[j]
+        value += rows[j, face - 2 * k] * u[j]
     return value
 
 
@@ -36,7 +36,7 @@ def face_rate(face, direction, k, rows):
         return -direction[face - k]
     rate = 0.0
     for j in range(k):
-        rate += rows[face - 2 * k, j] * direction[j]
+        rate += rows[j, face - 2 * k] * direction[j]
     return rate
 
 
@@ -44,7 +44,7 @@ def face_rate(face, direction, k, rows):
 def face_normal(face, k, rows, out):
     """Write the gradient of ``g_face``."""
     for j in range(k):
-        out[j] = rows[face - 2 * k, j] if face >= 2 * k else 0.0
+        out[j] = rows[j, face - 2 * k] if face >= 2 * k else 0.0
     if face < k:
         out[face] = 1.0
     elif face < 2 * k:
