@@ -159,17 +159,17 @@ class Carving(Sequence[Region]):
     def _partial_note(self) -> str:
         return "" if self.complete else " among those found so far"
 
-    def locate(self, X: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    def locate(self, X: npt.ArrayLike) -> Any:
         """Return the index of the region whose pattern each point has.
 
         Parameters
         ----------
-        X : array-like, shape (n, d)
+        X : array-like, shape (n, d) or (d,)
             Points in the domain's coordinates.
 
         Returns
         -------
-        ndarray of int64, shape (n,)
+        ndarray of int64, shape (n,), or int
             -1 outside the domain, and where no region (found so far) has the pattern: some
             patterns are attained on boundaries only. Patterns are decided exactly where float64
             could be wrong about them.
@@ -186,8 +186,8 @@ class Carving(Sequence[Region]):
         array([ 1,  0, -1])
         """
         points = self.domain.points(X)
-        if points.ndim != 2:
-            raise InputError(f"points have shape {points.shape}; (n, {self.domain.dim}) is needed.")
+        single = points.ndim == 1
+        points = points[None] if single else points
         rows = np.full(len(points), -1, np.int64)
         for start in range(0, len(points), _CHUNK):
             chunk = points[start : start + _CHUNK]
@@ -195,7 +195,7 @@ class Carving(Sequence[Region]):
             part = chunk if len(inside) == len(chunk) else chunk[inside]
             bits = locating.packed_patterns(self.network, self.domain.embed(part), self.n_layers)
             rows[start + inside] = self._table.find(bits)
-        return rows
+        return int(rows[0]) if single else rows
 
     @cached_property
     def _table(self) -> PatternTable:

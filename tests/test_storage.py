@@ -165,6 +165,7 @@ def test_locate_follows_the_pattern(name: str) -> None:
     assert np.array_equal(carving.locate(carving.points), np.arange(len(carving)))
     assert (carving.locate(X + (hi - lo)) == -1).all()
     assert carving.locate(np.zeros((0, case.dim))).shape == (0,)
+    assert carving.locate(carving.points[5]) == 5
 
 
 def test_locate_on_boundaries_is_exact() -> None:
