@@ -127,3 +127,31 @@ def test_first_layer_alone(method: str) -> None:
     case = cases.spec()["moons"]
     carving = pc.carve(case.network, case.box, method=method, stop_layer=1)
     assert carving.layer_counts == (13,)
+
+
+@methods
+def test_what_floats_cannot_settle_is_counted(method: str) -> None:
+    """Three lines through (1/3, 1/3), and lines 1e-15 apart: right or not, it is said."""
+    net, domain = cases.DEGENERATE["three through one point"]()
+    assert pc.carve(net, domain, method=method).n_doubtful > 0
+    close = pc.Network.from_arrays([[[1, 2], [1, 2]], [[1, -1]]], [[0, 1e-15], [0]], relu_last=True)
+    carving = pc.carve(close, domain, method=method)
+    assert carving.n_doubtful > 0 or patterns(carving) == exact.regions(close, domain)
+
+
+def test_what_needs_no_doubt_has_none() -> None:
+    """Exact data and proofs that rounding cannot touch: repeated neurons, sides, the apex."""
+    for name in (
+        "repeated neuron",
+        "negated copy",
+        "copies scaled by powers of two",
+        "zero row, zero bias",
+        "zero row, positive bias",
+        "dead layer",
+    ):
+        net, domain = cases.DEGENERATE[name]()
+        assert pc.carve(net[:1], domain).n_doubtful == 0, name
+    faces, box = cases.DEGENERATE["hyperplane on a box face"]()
+    assert pc.carve(faces[:1], box).n_doubtful == 0
+    through = pc.Network.from_arrays([[[1, 0], [0, 1], [1, 1], [1, -2]]], relu_last=True)
+    assert pc.carve(through, box).n_doubtful == 0
