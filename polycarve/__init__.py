@@ -50,6 +50,8 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return import_module("polycarve.errors")
     if name not in _HOMES:
         raise AttributeError(f"module 'polycarve' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

@@ -342,6 +342,8 @@ class Carving(Sequence[Region]):
 
         Where balls of any radius fit, the centre is not a number and the radius is infinite.
         """
+        if not self._shapes.free.size:
+            return np.array(self.points), np.zeros(len(self))
         centres, radii = np.full((len(self), self.domain.dim), np.nan), np.full(len(self), np.inf)
         for row, part in enumerate(split(self._facets)):
             ball = geometry.chebyshev(part.A, part.b)

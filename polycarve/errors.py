@@ -35,6 +35,10 @@ class GeometryError(PolycarveError, ValueError):
     """A region has no such thing: vertices where it is unbounded, say."""
 
 
+class UnboundedError(GeometryError):
+    """A region is unbounded, so it has no volume and is not spanned by its vertices."""
+
+
 class RegionIndexError(PatternError, IndexError):
     """An index is beyond the last region."""
 

@@ -14,10 +14,12 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 
-from polycarve.errors import GeometryError, NumericalError
+from polycarve.errors import GeometryError, NumericalError, UnboundedError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+TOO_THIN = "the region is too thin for float64: its corners cannot be told apart."
 
 # Qhull's work grows like the number of vertices, and that exponentially with the dimension.
 MOST_DIMENSIONS = 9
@@ -96,8 +98,8 @@ def vertices(A: FloatArray, b: FloatArray, point: FloatArray) -> FloatArray:
     if d == 1:
         ends = b / A[:, 0]
         return np.sort(ends)[:, None]
-    if d == 2:
-        return _corners(A, b)
+    if d == 2:  # about the interior point: thin regions keep more digits
+        return np.asarray(_corners(A, b - A @ point) + point + 0.0)
     if d > MOST_DIMENSIONS:
         raise GeometryError(
             f"vertices and volumes are out of reach in {d} dimensions (the most is "
@@ -115,7 +117,7 @@ def vertices(A: FloatArray, b: FloatArray, point: FloatArray) -> FloatArray:
             f"Qhull cannot find the vertices of a region this thin: {str(error).splitlines()[0]}"
         ) from None
     if not np.isfinite(corners).all():
-        raise GeometryError("the region is unbounded, so its vertices do not span it.")
+        raise UnboundedError("the region is unbounded, so its vertices do not span it.")
     return np.asarray(_distinct(corners) * scale + point)
 
 
@@ -126,9 +128,9 @@ def _corners(A: FloatArray, b: FloatArray) -> FloatArray:
     B, c = np.roll(A, -1, axis=0), np.roll(b, -1)
     det = A[:, 0] * B[:, 1] - A[:, 1] * B[:, 0]
     if len(A) < 3 or (det <= 0).any():
-        raise GeometryError("the region is unbounded, so its vertices do not span it.")
+        raise UnboundedError("the region is unbounded, so its vertices do not span it.")
     x, y = (b * B[:, 1] - c * A[:, 1]) / det, (A[:, 0] * c - B[:, 0] * b) / det
-    return np.stack([x, y], axis=1) + 0.0  # no negative zeros
+    return np.stack([x, y], axis=1)
 
 
 def _distinct(points: FloatArray) -> FloatArray:
@@ -149,28 +151,36 @@ def volume(corners: FloatArray) -> float:
         return float(corners.max() - corners.min())
     if d == 2:
         x, y = (corners - corners.mean(axis=0)).T
-        return float(0.5 * np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))
+        area = float(0.5 * np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))
+        if not area > 0:
+            raise GeometryError(TOO_THIN)
+        return area
     # To a box of size one first: Qhull's thresholds are absolute.
     centre, extent = corners.mean(axis=0), np.ptp(corners, axis=0)
-    try:
-        return float(ConvexHull((corners - centre) / extent).volume * np.prod(extent))
-    except QhullError as error:
-        raise GeometryError(
-            f"Qhull cannot measure a region this thin: {str(error).splitlines()[0]}"
-        ) from None
+    for options in ("Qt", "Qt Qx", "QJ"):  # the last one moves points a little, and always ends
+        try:
+            hull = ConvexHull((corners - centre) / extent, qhull_options=options)
+        except QhullError as error:
+            trouble = str(error).splitlines()[0]
+        else:
+            return float(hull.volume * np.prod(extent))
+    raise GeometryError(f"Qhull cannot measure a region this thin: {trouble}")
 
 
-def chebyshev(A: FloatArray, b: FloatArray) -> Ball:
-    """Return the largest ball in ``A @ x <= b``; its radius is infinite if any ball fits."""
+def chebyshev(A: FloatArray, b: FloatArray, *, most: float | None = None) -> Ball:
+    """Return the largest ball in ``A @ x <= b``; its radius is infinite if any ball fits.
+
+    With `most`, a ball of that radius is good enough.
+    """
     norms = np.linalg.norm(A, axis=1)
     d = A.shape[1]
     if not len(b):
-        return Ball(np.zeros(d), np.inf)
+        return Ball(np.zeros(d), np.inf if most is None else most)
     solution = linprog(
         np.array([0.0] * d + [-1.0]),
         A_ub=np.concatenate([A / norms[:, None], np.ones((len(b), 1))], axis=1),
         b_ub=b / norms,
-        bounds=[(None, None)] * d + [(0, None)],
+        bounds=[(None, None)] * d + [(0, most)],
         method="highs",
         options=_TIGHT,
     )

@@ -25,6 +25,17 @@ def first_difference(packed: BitArray) -> IntArray:
     return np.asarray(8 * byte + leading, dtype=np.int64)
 
 
+def is_sorted(packed: BitArray) -> bool:
+    """Whether the rows increase strictly."""
+    if len(packed) < 2:
+        return True
+    differs = packed[1:] != packed[:-1]
+    at = np.argmax(differs, axis=1) if packed.shape[1] else np.zeros(len(packed) - 1, np.int64)
+    rows = np.arange(len(packed) - 1)
+    rises = packed[1:][rows, at] > packed[:-1][rows, at] if packed.shape[1] else differs.any(axis=1)
+    return bool(rises.all())
+
+
 def rows_under(packed: BitArray, bits: BitArray, n_bits: int) -> range:
     """Return the rows whose patterns begin with some bits: a range, since rows are sorted."""
     low = np.zeros(n_bits, np.uint8)

@@ -151,8 +151,10 @@ class Region:
 
         Notes
         -----
-        Each candidate is taken away once, to see by a linear program whether the region grows; in
-        floating point. In a complete carving, candidates are the cuts that split an ancestor.
+        Each candidate is taken away once, to see by a linear program whether the region grows. In
+        a complete carving, candidates are the cuts that split an ancestor. All geometry is in
+        floating point, and less sharp than the list of regions: the shapes of regions thinner than
+        about 1e-7 of the box can be wrong, or are refused as too thin.
 
         Examples
         --------

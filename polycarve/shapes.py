@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from polycarve import geometry
 from polycarve.domains import Box, Domain
-from polycarve.errors import GeometryError
+from polycarve.errors import GeometryError, UnboundedError
 from polycarve.geometry import Ball, HalfspaceColumns, Halfspaces
 from polycarve.networks import Network
 from polycarve.splitting.facets import SplitTree, find_facets
@@ -67,6 +67,10 @@ class Shapes:
         tree, first
             The split tree of a complete list and where in it the regions begin.
         """
+        if not len(self.free):
+            return _joined(
+                [Halfspaces(np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.int64))] * len(bits), 0
+            )
         if not self.program.n_layers or len(self.free) > _MOST_FREE:
             return _joined([self._facets_by_highs(row) for row in bits], len(self.free))
         points = np.array(points)
@@ -139,8 +143,8 @@ class Shapes:
 
     def _centre(self, pattern: BitArray) -> FloatArray:
         rows = self._all_rows(pattern)
-        ball = geometry.chebyshev(rows.A, rows.b)
-        if not 0 < ball.radius < np.inf:
+        ball = geometry.chebyshev(rows.A, rows.b, most=1.0)
+        if not ball.radius > 0:
             raise GeometryError("no float64 point is known inside this region, so it has no shape.")
         return np.asarray(self.embedded(ball.centre[None])[0])
 
@@ -192,14 +196,19 @@ class Shapes:
         if not len(self.free):
             return np.zeros((1, 0))
         if not self.domain.is_bounded and not geometry.is_bounded(part.A):
-            raise GeometryError(
+            raise UnboundedError(
                 "the region is unbounded, so it has no volume and is not spanned by its vertices. "
                 "Ask is_bounded first, or carve a Box."
             )
-        return geometry.vertices(part.A, part.b, point[self.free])
+        try:
+            return geometry.vertices(part.A, part.b, point[self.free])
+        except UnboundedError:
+            raise GeometryError(geometry.TOO_THIN) from None
 
     def ball(self, part: Halfspaces) -> Ball:
         """Return a region's largest ball, its centre in the domain's coordinates."""
+        if not len(self.free):
+            return Ball(self.embedded(np.zeros((1, 0)))[0], 0.0)
         ball = geometry.chebyshev(part.A, part.b)
         if np.isinf(ball.radius):
             raise GeometryError("the region holds balls of any radius, so there is no largest one.")

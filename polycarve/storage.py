@@ -13,19 +13,20 @@ import hashlib
 import json
 import os
 import tempfile
-import zipfile
+from collections.abc import Callable
 from contextlib import suppress
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polycarve.carving import Carving
-from polycarve.domains import Box, Domain, Space
-from polycarve.errors import PolycarveError, StorageError
+from polycarve.domains import Box, Domain, Space, as_domain
+from polycarve.errors import InputError, PolycarveError, StorageError
 from polycarve.networks import Activation, Layer, Network
-from polycarve.rational import ExactArray
+from polycarve.patterns import is_sorted
+from polycarve.rational import ExactArray, fraction
+from polycarve.splitting.cells import packed_width
 
 SCHEMA = 1
 
@@ -34,7 +35,6 @@ Arrays = dict[str, Any]
 
 def save(carving: Carving, path: str | Path) -> None:
     """Write a carving to an ``.npz`` file; see `Carving.save`."""
-    target = Path(path)
     arrays: Arrays = {
         "packed": carving.packed,
         "points": carving.points,
@@ -51,7 +51,7 @@ def save(carving: Carving, path: str | Path) -> None:
     }
     about["sha256"] = _digest(about, arrays)
     arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    write_aside(target, lambda file: np.savez(file, **arrays))
+    write_aside(path, lambda file: np.savez(file, **arrays))
 
 
 def load(path: str | Path) -> Carving:
@@ -88,7 +88,7 @@ def load(path: str | Path) -> Carving:
         schema = int(about["schema"])
     except FileNotFoundError:
         raise StorageError(f"{path}: no such file.") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile):
+    except Exception:  # whatever a damaged or hostile file makes zip, NumPy and JSON raise
         raise StorageError(
             f"{path} is not a saved carving, or it is damaged. Save the carving again."
         ) from None
@@ -98,39 +98,70 @@ def load(path: str | Path) -> Carving:
         )
     try:
         if about["sha256"] != _digest(about, arrays):
-            raise StorageError(
-                f"{path} is damaged: its contents do not match their SHA-256. Save it again."
-            )
-        return Carving(
-            _unpack_network(about["network"], arrays),
-            _unpack_domain(about["domain"], arrays),
-            arrays["packed"],
-            arrays["points"],
-            arrays["point_is_interior"],
-            n_layers=about["n_layers"],
-            stop_reason=about["stop_reason"],
-            n_doubtful=about["n_doubtful"],
-            method=about["method"],
-        )
-    except StorageError:
-        raise
-    except (KeyError, ValueError, TypeError, PolycarveError) as error:
-        raise StorageError(f"{path} is damaged: {error}. Save the carving again.") from None
+            raise StorageError("its contents do not match their SHA-256")
+        return _unpack(about, arrays)
+    except Exception as error:
+        what = str(error).rstrip(".") if isinstance(error, PolycarveError) else "it lacks parts"
+        raise StorageError(f"{path} is damaged: {what}. Save the carving again.") from None
 
 
-def write_aside(target: Path, write: Any) -> None:
+def _unpack(about: dict[str, Any], arrays: Arrays) -> Carving:
+    """Build a carving, having seen that all its parts fit together."""
+    network = _unpack_network(about["network"], arrays)
+    domain = as_domain(_unpack_domain(about["domain"], arrays), network.input_dim)
+    n_layers, n_doubtful = about["n_layers"], about["n_doubtful"]
+    packed, points = arrays["packed"], arrays["points"]
+    inside = arrays["point_is_interior"]
+    layers, n = len(network.cut_widths), len(packed)
+    _see(type(n_layers) is int and 0 <= n_layers <= layers, "its number of layers")
+    _see(type(n_doubtful) is int and n_doubtful >= 0, "its number of doubts")
+    _see(about["stop_reason"] in (None, "regions", "time", "interrupt"), "what stopped it")
+    _see(isinstance(about["method"], str), "its method")
+    n_bits = sum(network.cut_widths[:n_layers])
+    _see(packed.dtype == np.uint8 and packed.shape == (n, packed_width(n_bits)), "its patterns")
+    _see(points.dtype == np.float64 and points.shape == (n, domain.dim), "its points")
+    _see(inside.dtype == np.bool_ and inside.shape == (n,), "its marks of interior points")
+    _see(n > 0 or about["stop_reason"] is not None, "its number of regions")
+    if n_bits % 8:
+        _see(not (packed[:, -1] & (0xFF >> n_bits % 8)).any(), "its patterns")
+    _see(is_sorted(packed), "the order of its patterns")
+    return Carving(
+        network,
+        domain,
+        packed,
+        points,
+        inside,
+        n_layers=n_layers,
+        stop_reason=about["stop_reason"],
+        n_doubtful=n_doubtful,
+        method=about["method"],
+    )
+
+
+def _see(holds: Any, what: str) -> None:
+    if not holds:
+        raise StorageError(f"{what} cannot be right")
+
+
+def write_aside(path: str | Path, write: Callable[[Any], None]) -> None:
     """Write to a file beside the target and rename it, so that no half-written file is left."""
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        target = Path(path).resolve()  # a link stays one, and what it points to is written
+    except TypeError:
+        raise InputError(f"a path is needed to write to, not {path!r}.") from None
+    if target.exists() and not target.is_file():
+        raise StorageError(f"{path} cannot be written: it is not a regular file.")
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
     except OSError as error:
-        raise StorageError(f"{target} cannot be written: {error.strerror}.") from None
+        raise StorageError(f"{path} cannot be written: {error.strerror}.") from None
     try:
         with os.fdopen(handle, "wb") as file:
             write(file)
         Path(name).chmod(0o666 & ~_umask())
         Path(name).replace(target)
     except OSError as error:
-        raise StorageError(f"{target} cannot be written: {error.strerror}.") from None
+        raise StorageError(f"{path} cannot be written: {error.strerror}.") from None
     finally:
         with suppress(OSError):
             Path(name).unlink()
@@ -199,10 +230,10 @@ def _unpack_network(entry: dict[str, Any], arrays: Arrays) -> Network:
         law = layer["activation"]
         activation = law and Activation(
             law["name"],
-            tuple(Fraction(cut) for cut in law["cuts"]),
-            tuple(Fraction(jump) for jump in law["jumps"]),
-            Fraction(law["slope"]),
-            Fraction(law["offset"]),
+            tuple(fraction(cut) for cut in law["cuts"]),
+            tuple(fraction(jump) for jump in law["jumps"]),
+            fraction(law["slope"]),
+            fraction(law["offset"]),
         )
         layers.append(
             Layer(

@@ -254,3 +254,45 @@ def test_displays() -> None:
     assert pc.carve(carving.network, pc.Space(2))[0]._repr_svg_() is None
     assert "<th>regions</th><td>66</td>" in carving._repr_html_()
     assert len(carving._repr_html_()) < 1000
+
+
+def test_regions_that_hold_balls_of_any_radius() -> None:
+    """The only region of a network whose float decisions are doubtful is all of R."""
+    net = pc.Network.from_arrays([[[0.0]], [[-1.0]]], [[1.0], [1.0]], relu_last=True)
+    carving = pc.carve(net, pc.Space(1))
+    assert carving.bounded().tolist() == [False]
+    assert carving.volumes().tolist() == [np.inf]
+    assert carving.halfspaces().offsets.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("dim", "width", "seed"), [(6, 4, 2), (6, 4, 7), (5, 6, 34), (5, 6, 52)])
+def test_volumes_in_five_and_six_dimensions(dim: int, width: int, seed: int) -> None:
+    W = np.random.default_rng(seed).normal(size=(width, dim))
+    net = pc.Network.from_arrays([W], [np.full(width, 0.1)], relu_last=True)
+    volumes = pc.carve(net, pc.Box.cube(-1, 1, dim=dim)).volumes()
+    assert volumes.sum() == pytest.approx(2**dim, rel=1e-6)
+
+
+def test_regions_too_thin_for_a_shape_say_so() -> None:
+    W = [
+        [-2.013430100443335, 0.3024300398963677],
+        [0.8384609097231884, 0.030575719948327126],
+        [-2.013430101385501, 0.3024300389020741],
+        [-2.013430100443335, 0.3024300398963677],
+    ]
+    net = pc.Network.from_arrays([W], [[0.1, 0.2, 0.1, 0.100000001]], relu_last=True)
+    carving = pc.carve(net, pc.Box.cube(-1, 1, dim=2))
+    try:
+        assert (carving.volumes() > 0).all()
+    except pc.PolycarveError as error:
+        assert "too thin" in str(error)  # noqa: PT017
+
+
+def test_one_point_has_a_shape_of_its_own() -> None:
+    net = examples.fig19()
+    for at in (1, "1/3"):
+        carving = pc.carve(net, pc.Box([at, 0], [at, 0]))
+        assert carving.volumes().tolist() == [1.0]
+        assert carving[0].chebyshev().radius == 0
+        assert carving.chebyshev()[1].tolist() == [0.0]
+        assert carving[0].halfspaces().source.tolist() == [-1, -2, -3, -4]

@@ -163,3 +163,18 @@ def test_torch_modules_that_differ_only_far_away() -> None:
     hooked.register_forward_pre_hook(lambda module, inputs: (inputs[0].clamp(-50, 50),))
     with pytest.raises(pc.PolycarveError, match="computes something else"):
         Network.from_torch(hooked)
+
+
+def test_contains_and_locate_where_floats_overflow() -> None:
+    net = Network.from_arrays([[[4.0, -3.0]], [[1.0]]], [[0.0], [1.0]], relu_last=True)
+    x = [1e308, 1e308]
+    region = pc.region_at(net, x)
+    assert region.contains(x)
+    assert pc.carve(net, pc.Space(2)).locate([x]).tolist() == [1]
+
+
+def test_decimals_with_endless_exponents_are_refused() -> None:
+    for text in ("1e99999999", "-1E+123456", "1e-99999999"):
+        with pytest.raises(pc.PolycarveError, match=r"finite number|too large"):
+            pc.Box([text], [1])
+    assert pc.Box(["-1e-300"], ["1e300"]).rank == 1

@@ -219,3 +219,75 @@ def test_to_frame() -> None:
         carving.to_frame("colour")
     empty = pc.carve(Network.from_arrays([[[1, 2]]]), pc.Space(2)).to_frame()
     assert empty.code.tolist() == [""]
+
+
+def resigned(path: Path, facts: dict[str, object], **arrays: np.ndarray) -> None:
+    """Change a file as somebody would who knows how it is signed."""
+    with np.load(path) as file:
+        held = dict(file.items()) | arrays
+    about = json.loads(bytes(held.pop("about"))) | facts
+    about["sha256"] = storage._digest(about, held)
+    np.savez(path, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **held)
+
+
+@pytest.mark.parametrize(
+    ("facts", "arrays"),
+    [
+        *(({"n_layers": n}, {}) for n in (1, 99, -1, "a", True)),
+        *(({"stop_reason": why}, {}) for why in ("bored", [1])),
+        *(({"n_doubtful": n}, {}) for n in (-3, "x")),
+        ({"domain": {"kind": "space", "dim": 3}}, {}),
+        ({"domain": {"kind": "moon"}}, {}),
+        ({}, {"packed": np.zeros((66, 1), np.uint8)}),
+        ({}, {"packed": np.zeros((66, 2), np.uint8)}),
+        ({}, {"packed": np.zeros((66, 2))}),
+        ({}, {"points": np.zeros((66, 3))}),
+        ({}, {"points": np.zeros((60, 2))}),
+        ({}, {"points": np.zeros((66, 2), np.float32)}),
+        ({}, {"point_is_interior": np.zeros(66, np.int64)}),
+        ({}, {"point_is_interior": np.zeros(5, np.bool_)}),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(
+    saved: Path, facts: dict[str, object], arrays: dict[str, np.ndarray]
+) -> None:
+    resigned(saved, facts, **arrays)
+    with pytest.raises(pc.PolycarveError, match="is damaged"):
+        pc.load(saved)
+
+
+def test_shuffled_patterns_are_refused(saved: Path) -> None:
+    with np.load(saved) as file:
+        packed = file["packed"]
+    resigned(saved, {}, packed=packed[::-1].copy())
+    with pytest.raises(pc.PolycarveError, match="order of its patterns"):
+        pc.load(saved)
+
+
+def test_flipped_bits_are_one_clear_error(saved: Path) -> None:
+    whole = bytearray(saved.read_bytes())
+    want = [region.code for region in pc.load(saved)]
+    for at in np.random.default_rng(0).integers(0, len(whole), 300):
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << (at % 8)
+        saved.write_bytes(damaged)
+        try:
+            back = pc.load(saved)
+        except pc.PolycarveError:
+            continue
+        assert [region.code for region in back] == want  # a byte that carries nothing
+
+
+def test_only_regular_files_are_written(tmp_path: Path) -> None:
+    carving = pc.carve(examples.fig19(), pc.Space(2))
+    target, link = tmp_path / "target.npz", tmp_path / "link.npz"
+    target.write_bytes(b"")
+    link.symlink_to(target)
+    carving.save(link)
+    assert link.is_symlink()
+    assert len(pc.load(target)) == 17
+    for path in (tmp_path, Path("/dev/null")):
+        with pytest.raises(pc.PolycarveError, match="not a regular file"):
+            carving.save(path)
+    with pytest.raises(pc.PolycarveError, match="a path is needed"):
+        carving.save(None)

@@ -197,3 +197,26 @@ def test_memory_beside_what_is_stored_does_not_grow() -> None:
     # 71 MB are stored in the end; what is in flight beside them is a few chunks, at either size.
     assert stored > 70e6
     assert beside[1] < beside[0] + 12e6, beside
+
+
+def test_a_list_with_gaps_is_not_called_the_first_regions(monkeypatch: pytest.MonkeyPatch) -> None:
+    from polycarve.splitting.simplex import Simplex
+
+    monkeypatch.setattr(Simplex, "budget", 2000)
+    case = cases.spec()["rand_10-12-12"]
+    for most in (500, 2000, 8000):
+        limits = pc.Limits(max_regions=most, max_seconds=0.05)
+        part = pc.carve(case.network, case.box, workers=4, limits=limits)
+        if part.stop_reason == "regions":
+            first = pc.carve(case.network, case.box, limits=pc.Limits(max_regions=most))
+            assert np.array_equal(part.packed, first.packed)
+        else:
+            assert part.stop_reason == "time"
+
+
+def test_long_limits_are_no_trouble(whole: pc.Carving) -> None:
+    assert pc.carve(
+        whole.network, whole.domain, workers=2, limits=pc.Limits(max_seconds=1e9)
+    ).complete
+    with pytest.raises(pc.PolycarveError, match="max_seconds"):
+        pc.Limits(max_seconds=10**400)

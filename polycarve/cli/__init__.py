@@ -6,6 +6,7 @@ status: 0 complete, 2 usage or bad input, 3 stopped by a limit, 130 interrupted.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -23,13 +24,19 @@ class _Group(click.Group):
         try:
             kwargs["standalone_mode"] = False
             status = super().main(*args, **kwargs)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except PolycarveError as error:
+            status = _refuse(str(error))
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message(), err=True)
             status = 2
         except click.ClickException as error:
             status = _refuse(error.format_message())
-        except PolycarveError as error:
-            status = _refuse(str(error))
+        except SystemExit as stop:  # how click ends when whoever read the output has seen enough
+            status = 0 if stop.code == 1 else stop.code
+        except OSError as error:
+            status = _refuse(f"the output cannot be written: {error.strerror or error}.")
         except (click.Abort, KeyboardInterrupt):
             status = 130
         raise SystemExit(status if isinstance(status, int) else 0)

@@ -6,15 +6,16 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycarve.carving import Carving
 from polycarve.cli.reading import read_network, with_network_options
-from polycarve.domains import Box, Domain, Space
 from polycarve.errors import DomainError
-from polycarve.splitting.method import METHODS
+
+if TYPE_CHECKING:  # loaded when there is something to do: help and errors come at once
+    from polycarve.carving import Carving
+    from polycarve.domains import Domain
 
 SCHEMA = 1
 _STATUS = {None: 0, "regions": 3, "time": 3, "interrupt": 130}
@@ -24,7 +25,7 @@ _STATUS = {None: 0, "regions": 3, "time": 3, "interrupt": 130}
 @click.argument("network", type=click.Path(path_type=Path))
 @click.option("--box", nargs=2, metavar="LO HI", help="The cube LO <= x <= HI in every coordinate.")
 @click.option("--space", is_flag=True, help="All of R^d.")
-@click.option("--method", default="auto", show_default=True, help=f"auto, {', '.join(METHODS)}.")
+@click.option("--method", default="auto", show_default=True, help="auto, simplex, highs.")
 @click.option("--workers", default=1, show_default=True, help="Threads that share the work.")
 @click.option("--max-regions", type=int, help="Stop at so many regions.")
 @click.option("--max-seconds", type=float, help="Stop after so long.")
@@ -66,7 +67,7 @@ def carve(
         workers=workers,
         limits=Limits(max_regions, max_seconds),
         stop_layer=stop_layer,
-        progress=sys.stderr.isatty(),
+        progress=sys.stderr is not None and sys.stderr.isatty(),
     )
     seconds = time.perf_counter() - begin
     if out is not None:
@@ -81,6 +82,8 @@ def carve(
 
 
 def _domain(dim: int, box: tuple[str, str] | None, space: bool) -> Domain:
+    from polycarve.domains import Box, Space
+
     if (box is None) != space:
         raise click.UsageError("give one domain: --box LO HI, or --space")
     return Space(dim) if box is None else Box.cube(*box, dim=dim)

@@ -7,7 +7,6 @@ import zipfile
 from pathlib import Path
 
 import click
-import numpy as np
 
 from polycarve.cli.carve import describe, summary
 from polycarve.cli.reading import read_network, with_network_options
@@ -48,6 +47,8 @@ def info(file: Path, as_json: bool, relu_last: bool | None, trust_pickle: bool) 
 
 
 def _is_carving(path: Path) -> bool:
+    import numpy as np
+
     try:
         with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
             return "about" in file.files

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from polycarve.errors import MissingDependencyError, NetworkError
-from polycarve.networks import Network
+
+if TYPE_CHECKING:
+    from polycarve.networks import Network
 
 network_options = (
     click.option(
@@ -33,6 +35,8 @@ def with_network_options(command: Any) -> Any:
 
 def read_network(path: Path, *, relu_last: bool | None, trust_pickle: bool) -> Network:
     """Read a network from an ``.npz`` or a torch file."""
+    from polycarve.networks import Network
+
     suffix = path.suffix.lower()
     if suffix == ".npz":
         return Network.from_npz(path, relu_last=relu_last)
@@ -46,6 +50,8 @@ def read_network(path: Path, *, relu_last: bool | None, trust_pickle: bool) -> N
 
 
 def _read_torch(path: Path, trust_pickle: bool) -> Network:
+    from polycarve.networks import Network
+
     if not trust_pickle:
         raise NetworkError(
             f"{path} is a pickle, and loading one runs whatever code it contains. If you trust "

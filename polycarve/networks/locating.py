@@ -58,12 +58,14 @@ def in_closed_region(network: Network, pattern: BitArray, X: FloatArray) -> npt.
     inside = np.ones(len(X), np.bool_)
     unsure = np.zeros(len(X), np.bool_)
     start = 0
-    for z, error in _continued(network, pattern, X):
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is decided exactly
+        continued = _continued(network, pattern, X)
+    for z, error in continued:
         bits = pattern[start : start + z.shape[1]].astype(bool)
         start += z.shape[1]
         signed = np.where(bits, z, -z)
-        inside &= (signed >= -error).all(axis=1)
-        unsure |= (np.abs(signed) <= error).any(axis=1)
+        inside &= ~(signed < -error).any(axis=1)
+        unsure |= ~(np.abs(signed) > error).all(axis=1)
     for row in np.flatnonzero(inside & unsure):
         cuts = exact_preactivations(network, ExactArray.of(X[row]), pattern)
         signs = np.concatenate([z.signs() for z in cuts])
@@ -113,6 +115,7 @@ def _continued(
     return out
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is decided exactly
 def packed_patterns(network: Network, X: FloatArray, n_layers: int) -> BitArray:
     """Return the packed patterns of inputs after some layers, right also where floats are in doubt.
 
@@ -142,7 +145,7 @@ def packed_patterns(network: Network, X: FloatArray, n_layers: int) -> BitArray:
         else:
             # Per-layer norms are crude, but the bound is compared with the smallest value only.
             for cut in act.cuts:
-                doubtful |= np.abs(z - float(cut) if cut else z).min(axis=1) <= error
+                doubtful |= ~(np.abs(z - float(cut) if cut else z).min(axis=1) > error)
             parts.append(act.bits(z))
             values.append(act(z))
             if act != RELU:  # a ReLU computes no sum, and is no steeper than one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -22,6 +23,9 @@ except ImportError:  # pragma: no cover - depends on the installation
     flint = None
 
 FloatArray = npt.NDArray[np.float64]
+
+# The exponent of a decimal: with more than four digits it would take gigabytes.
+_EXPONENT = re.compile(r"[eE]([-+]?\d+)")
 
 # Below this many multiplications, converting to flint costs more than it saves.
 _FLINT_FROM = 4096
@@ -49,7 +53,12 @@ def fraction(value: Any) -> Fraction:
     try:
         if isinstance(value, (bool, np.bool_)):
             return Fraction(int(value))
-        if isinstance(value, (Rational, Decimal, str)):
+        if isinstance(value, (Decimal, str)):
+            exponent = _EXPONENT.search(str(value))
+            if exponent and len(exponent[1].lstrip("+-0")) > 4:
+                raise InputError(f"{str(value)[:40]!r} is too large or too small to work with.")
+            return Fraction(value)
+        if isinstance(value, Rational):
             return Fraction(value)
         if isinstance(value, np.integer):
             return Fraction(int(value))

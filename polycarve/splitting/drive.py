@@ -33,7 +33,8 @@ class Limits:
     max_regions : int, optional
         Stop at so many regions, the first ones in order.
     max_seconds : float, optional
-        Stop after so many seconds of wall-clock time (compilation included).
+        Stop after so many seconds of wall-clock time (compilation included). With several
+        workers, the regions found by then are in order, but there are gaps between them.
 
     Examples
     --------
@@ -55,7 +56,7 @@ class Limits:
                 f"max_regions is {most!r}; a whole number of at least 1, or None, is needed."
             )
         number = isinstance(seconds, (int, float, np.number)) and not isinstance(seconds, bool)
-        if seconds is not None and not (number and seconds > 0):
+        if seconds is not None and not (number and 0 < seconds <= 1e12):
             raise InputError(f"max_seconds is {seconds!r}; a positive number, or None, is needed.")
 
 
@@ -194,7 +195,7 @@ class _Run:
             while pieces and not self.must_stop():
                 self.hand_out(pieces, executor, workers)
                 running = [p.future for p in pieces if p.future is not None and p.result is None]
-                patience = None if math.isinf(self.deadline) else self.deadline - time.monotonic()
+                patience = min(self.deadline - time.monotonic(), 3600.0)
                 wait(running, timeout=patience, return_when=FIRST_COMPLETED)
                 pieces = self.gather(pieces, workers)
         except KeyboardInterrupt:
@@ -251,7 +252,7 @@ class _Run:
         """Add a result that follows all results taken so far."""
         room = self.most - self.outcome.n_regions
         n = int(min(step.n_leaves, room))
-        if step.n_leaves > room:
+        if step.n_leaves > room and self.outcome.stop_reason is None:
             self.outcome.stop_reason = "regions"
         if self.sink is not None:
             self.sink.write(step.leaves.first(n))

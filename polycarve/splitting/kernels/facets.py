@@ -5,7 +5,14 @@
 from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE
 from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.forms import push_forms, take_form
-from polycarve.splitting.kernels.simplex import CROSSED, PROBE, STUCK, blocking_face, walk
+from polycarve.splitting.kernels.simplex import (
+    BLURRED,
+    CROSSED,
+    PROBE,
+    STUCK,
+    blocking_face,
+    walk,
+)
 from polycarve.splitting.kernels.vertex import exchange, face_normal, face_value, settle
 
 
@@ -182,7 +189,7 @@ def _stands_out(face, m, k, low, high, side_noise, size, sizes, cuts, rows, basi
     elif outcome == CROSSED:
         for j in range(k + 2):
             rows[j, face - 2 * k] = f[j]
-    if outcome == STUCK:
+    if outcome in (STUCK, BLURRED):
         return -1
     if face_value(face, v, k, low, high, rows) < 0.0 and not settle(
             m, k, low, high, rows, basis, E, v, p, info, matrix, gaps):
