@@ -228,10 +228,17 @@ class Box(Domain):
 
     def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         points = self.points(X)
-        inside = (points >= self._inner(self.lo, up=True)) & (
-            points <= self._inner(self.hi, up=False)
-        )
-        return np.asarray(inside.all(axis=-1))
+        low, high = self._inner_bounds
+        if points.ndim == 2 and self.dim <= 16:  # few long columns, one after the other
+            within = np.ones(len(points), np.bool_)
+            for j in range(self.dim):
+                within &= (points[:, j] >= low[j]) & (points[:, j] <= high[j])
+            return within
+        return np.asarray(((points >= low) & (points <= high)).all(axis=-1))
+
+    @cached_property
+    def _inner_bounds(self) -> tuple[FloatArray, FloatArray]:
+        return self._inner(self.lo, up=True), self._inner(self.hi, up=False)
 
     def _inner(self, bound: ExactArray, *, up: bool) -> FloatArray:
         """Round bounds into the box, so that comparing float64 points with them is exact."""

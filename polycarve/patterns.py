@@ -61,6 +61,11 @@ class PatternTable:
     """Finds the rows of many patterns at once: sorted hashes, and a comparison to be sure."""
 
     def __init__(self, packed: BitArray) -> None:
+        self.direct: IntArray | None = None
+        if packed.shape[1] <= 2:  # so few patterns there are that each has a place of its own
+            self.direct = np.full(1 << 16, -1, np.int64)
+            self.direct[_short(packed)] = np.arange(len(packed))
+            return
         self.words = _words(packed)
         keys = _hashes(self.words)
         self.order = np.argsort(keys, kind="stable")
@@ -71,16 +76,30 @@ class PatternTable:
 
     def find(self, packed: BitArray) -> IntArray:
         """Return the row of each pattern, or -1."""
+        if self.direct is not None:
+            return self.direct[_short(packed)]
         rows = np.full(len(packed), -1, np.int64)
         if not len(self.keys):
             return rows
         words = _words(packed)
+        if words.shape[1] == 1:  # the hash is the pattern
+            at = np.searchsorted(self.keys, words[:, 0])
+            at[at == len(self.keys)] = 0
+            return np.where(self.keys[at] == words[:, 0], self.order[at], -1)
         at = np.searchsorted(self.keys, _hashes(words))
         for step in range(self.longest_run):
             candidate = self.order[np.minimum(at + step, len(self.order) - 1)]
             same = (self.words[candidate] == words).all(axis=1)
             rows[same] = candidate[same]
         return rows
+
+
+def _short(packed: BitArray) -> npt.NDArray[np.uint16]:
+    """Return rows of at most two bytes as numbers."""
+    number = np.zeros(len(packed), np.uint16)
+    for column in packed.T:
+        number = (number << np.uint16(8)) | column
+    return number
 
 
 def _words(packed: BitArray) -> WordArray:

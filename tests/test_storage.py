@@ -154,7 +154,7 @@ def test_nothing_half_written_is_left(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- look-up
 
 
-@pytest.mark.parametrize("name", ["moons", "rand_2-128-128", "rand_8-16"])
+@pytest.mark.parametrize("name", ["moons", "rand_2-128-128", "rand_5-16-16"])
 def test_locate_follows_the_pattern(name: str) -> None:
     case = cases.spec()[name]
     carving = pc.carve(case.network, case.box)

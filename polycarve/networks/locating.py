@@ -121,38 +121,50 @@ def packed_patterns(network: Network, X: FloatArray, n_layers: int) -> BitArray:
 
     The forward pass carries one error bound a point, in the maximum norm: an activation is off by
     at most ``error`` if those it reads are off by at most ``error`` and rounding adds its share.
+    Points are columns, so that what is asked of all units runs along the points.
     """
-    parts: list[BitArray] = []
-    values, errors = [X], [np.zeros(len(X))]
-    doubtful = np.zeros(len(X), np.bool_)
+    n = len(X)
+    bits = np.empty((sum(network.cut_widths[:n_layers]), n), np.bool_)
+    values, errors = [np.ascontiguousarray(X.T)], [np.zeros(n)]
+    doubtful = np.zeros(n, np.bool_)
+    at = 0
     for layer in network.layers[: network.hidden[n_layers - 1] + 1] if n_layers else ():
+        several = len(layer.inputs) > 1
         x = (
-            values[layer.inputs[0]]
-            if len(layer.inputs) == 1
-            else np.concatenate([values[k] for k in layer.inputs], axis=1)
+            np.concatenate([values[k] for k in layer.inputs])
+            if several
+            else values[layer.inputs[0]]
         )
-        error = np.max([errors[k] for k in layer.inputs], axis=0)
+        error = (
+            np.max([errors[k] for k in layer.inputs], axis=0)
+            if several
+            else errors[layer.inputs[0]]
+        )
         W, b = layer.weight.float64, layer.bias.float64
-        z = x @ W.T
-        z += b
-        size = np.abs(x).max(axis=1, initial=0.0)
+        z = W @ x
+        z += b[:, None]
         norm = np.abs(W).sum(axis=1).max()
         rounding = (W.shape[1] + 4) * UNIT_ROUNDOFF
+        size = np.maximum(x.max(axis=0), -x.min(axis=0))
         error = error * norm + rounding * (size * norm + np.abs(b).max())
-        act = layer.activation
-        if act is None:
+        law = layer.activation
+        if law is None:
             values.append(z)
+        elif law == RELU:  # it computes no sum, and is no steeper than one
+            np.greater(z, 0.0, out=bits[at : at + layer.n_cuts])
+            doubtful |= ~(np.abs(z).min(axis=0) > error)
+            values.append(np.maximum(z, 0.0, out=z))
         else:
-            # Per-layer norms are crude, but the bound is compared with the smallest value only.
-            for cut in act.cuts:
-                doubtful |= ~(np.abs(z - float(cut) if cut else z).min(axis=1) > error)
-            parts.append(act.bits(z))
-            values.append(act(z))
-            if act != RELU:  # a ReLU computes no sum, and is no steeper than one
-                steep = abs(float(act.slope)) + sum(abs(float(jump)) for jump in act.jumps)
-                error = error * steep + rounding * np.abs(values[-1]).max(axis=1)
+            for place, cut in enumerate(law.cuts):
+                above = z - float(cut)
+                bits[at + place : at + layer.n_cuts : len(law.cuts)] = above > 0
+                doubtful |= ~(np.abs(above).min(axis=0) > error)
+            value = law(z)
+            steep = abs(float(law.slope)) + sum(abs(float(jump)) for jump in law.jumps)
+            error = error * steep + rounding * np.abs(value).max(axis=0)
+            values.append(value)
+        at += layer.n_cuts
         errors.append(error)
-    bits = np.concatenate([np.zeros((len(X), 0), np.uint8), *parts], axis=1)
-    for row in np.flatnonzero(doubtful):
-        bits[row] = exact_pattern(network, X[row])[: bits.shape[1]]
-    return np.packbits(bits, axis=1) if bits.shape[1] else np.zeros((len(X), 0), np.uint8)
+    for point in np.flatnonzero(doubtful):
+        bits[:, point] = exact_pattern(network, X[point])[: len(bits)]
+    return np.ascontiguousarray(np.packbits(bits, axis=0).T)
