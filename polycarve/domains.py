@@ -105,7 +105,7 @@ class Domain(ABC):
     @abstractmethod
     def _identity(self) -> str: ...
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the exact description, as hexadecimal."""
         return hashlib.sha256(f"polycarve domain 1; {self._identity()}".encode()).hexdigest()

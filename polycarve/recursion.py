@@ -66,7 +66,8 @@ def carve(
     NetworkError, DomainError, InputError
         Arguments that are not what is needed; the message says what to give instead.
     NumericalError
-        Floating point found no way on. Nothing is ever decided by giving up.
+        Floating point found no way on at all. What it merely cannot settle is counted in
+        ``n_doubtful``.
 
     Notes
     -----

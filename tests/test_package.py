@@ -71,16 +71,21 @@ def test_demo_without_a_writable_folder(tmp_path: Path) -> None:
 
 
 def test_first_run_says_that_it_compiles(tmp_path: Path) -> None:
-    script = (
+    begin = (
         "import polycarve as pc;"
         "net = pc.Network.from_arrays([[[1.0]]], relu_last=True);"
-        "print(len(pc.carve(net, pc.Box([-1], [1]))))"
+        "carving = pc.carve(net, pc.Box([-1], [1]));"
     )
+    script, more = begin + "print(len(carving))", begin + "print(len(carving.halfspaces().offsets))"
     cache = {"POLYCARVE_CACHE": str(tmp_path / "cache")}
     first, second = python("-c", script, **cache), python("-c", script, **cache)
     assert first.stdout.strip() == second.stdout.strip() == "2"
     assert "compiling kernels once" in first.stderr
     assert second.stderr == ""
+    third, fourth = python("-c", more, **cache), python("-c", more, **cache)
+    assert third.stdout.strip() == "3", third.stderr
+    assert "compiling kernels once" in third.stderr  # others than the first run needed
+    assert fourth.stderr == ""
 
 
 def test_runs_without_a_writable_cache(tmp_path: Path) -> None:

@@ -200,6 +200,11 @@ class _Run:
                 pieces = self.gather(pieces, workers)
         except KeyboardInterrupt:
             self.outcome.stop_reason = "interrupt"
+        except BaseException:  # leave no work of ours behind in somebody else's pool
+            for piece in pieces:
+                if piece.future is not None:
+                    piece.future.cancel()
+            raise
         for piece in pieces:  # whatever is there or under way is worth having, in order
             if piece.future is not None and not piece.is_taken and not piece.future.cancel():
                 result = piece.result or piece.future.result()

@@ -49,7 +49,6 @@ class SplitTree:
         self.cuts = first_difference
         self.before = np.empty_like(first_difference)
         self.after = np.empty_like(first_difference)
-        announce(kernels.nearest_smaller)
         kernels.nearest_smaller(first_difference, self.before, self.after)
 
     def ancestors(self, regions: range, n_cuts: int) -> tuple[IntArray, IntArray]:

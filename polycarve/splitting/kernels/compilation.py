@@ -60,14 +60,14 @@ def kernel(function: Callable[..., Any]) -> Any:
         numba.config.CACHE_DIR = before
 
 
-def announce(*functions: Any) -> None:
-    """Say on stderr that kernels are about to be compiled, if they are."""
-    if any(getattr(f, "signatures", True) for f in functions):
+def announce(function: Any) -> None:
+    """Say on stderr that a kernel is about to be compiled, if it is."""
+    if getattr(function, "signatures", True):  # without the compiler there are none to wait for
         return
     if FOLDER is None:
         sys.stderr.write(
             "polycarve: compiling kernels (no cache folder is writable, so every process does; "
             "set POLYCARVE_CACHE to one that is)\n"
         )
-    elif not any(FOLDER.rglob("*.nbi")):
-        sys.stderr.write("polycarve: compiling kernels once, about half a minute\n")
+    elif not any(FOLDER.rglob(f"*.{function.__name__}-*.nbi")):
+        sys.stderr.write("polycarve: compiling kernels once, some twenty seconds\n")
