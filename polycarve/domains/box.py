@@ -1,0 +1,171 @@
+"""`Box`: an interval in every coordinate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polycarve.domains.domain import Domain, FloatArray, Frame
+from polycarve.domains.numbers import number, vector
+from polycarve.errors import DomainError
+from polycarve.rational import ExactArray
+
+
+class Box(Domain):
+    """All inputs with ``lo <= x <= hi``, coordinate by coordinate.
+
+    Parameters
+    ----------
+    lo, hi : sequences of d numbers
+        Floats, integers, Fractions or decimal strings, kept exactly. ``lo[j] == hi[j]`` is a
+        flat side: the coordinate keeps its place, and interior, facets and volume are relative.
+
+    Raises
+    ------
+    DomainError
+        ``lo[j] > hi[j]``, lengths that differ, or numbers that are not finite.
+
+    Examples
+    --------
+    >>> import polycarve as pc
+    >>> pc.Box([0, 0], [1, "0.5"])
+    Box([0, 0], [1, 0.5])
+    >>> pc.Box.cube(-1, 1, dim=3).rank
+    3
+    """
+
+    def __init__(self, lo: Sequence[Any] | ExactArray, hi: Sequence[Any] | ExactArray) -> None:
+        self.lo, self.hi = vector(lo, "lo"), vector(hi, "hi")
+        if self.lo.shape != self.hi.shape:
+            raise DomainError(
+                f"lo has {len(self.lo)} coordinates and hi has {len(self.hi)}; they must agree."
+            )
+        self.input_dim = len(self.lo)
+        widths = (self.hi - self.lo).signs()
+        if (widths < 0).any():
+            j = int(np.argmax(widths < 0))
+            raise DomainError(
+                f"the box is empty: lo > hi in coordinate {j} "
+                f"({self.lo.float64[j]:g} > {self.hi.float64[j]:g}). Swap them."
+            )
+        self._free = np.flatnonzero(widths > 0)
+        narrow = self._free[self.lo.float64[self._free] == self.hi.float64[self._free]]
+        if narrow.size:
+            raise DomainError(
+                f"coordinate {narrow[0]} of the box is so narrow that lo and hi are the same "
+                f"float64. Shift or rescale that input."
+            )
+
+    @classmethod
+    def cube(cls, lo: Any, hi: Any, *, dim: int) -> Box:
+        """Return the box with the same interval in every coordinate."""
+        if not isinstance(dim, (int, np.integer)) or dim < 1:
+            raise DomainError(f"dim is {dim!r}; a whole number of at least 1 is needed.")
+        return cls([lo] * int(dim), [hi] * int(dim))
+
+    @classmethod
+    def around(cls, x: Sequence[Any], radius: Any, *, clip: tuple[Any, Any] | None = None) -> Box:
+        """Return the box of all inputs within ``radius`` of ``x`` in the maximum norm.
+
+        Parameters
+        ----------
+        x : sequence of d numbers
+        radius : number
+            Half the width; not negative.
+        clip : (lo, hi), optional
+            Cut the box off at these values, as for pixels in ``(0, 1)``.
+
+        Examples
+        --------
+        >>> import polycarve as pc
+        >>> pc.Box.around(["0.1", "0.5"], "0.2", clip=(0, 1))
+        Box([0, 0.3], [0.3, 0.7])
+        """
+        centre, reach = vector(x, "x").fractions(), number(radius, "radius")
+        if reach < 0:
+            raise DomainError(f"radius is {radius}; it must not be negative.")
+        lo, hi = [c - reach for c in centre], [c + reach for c in centre]
+        if clip is not None:
+            if not isinstance(clip, Sequence) or len(clip) != 2:
+                raise DomainError(f"clip is {clip!r}; a pair (lo, hi) is needed.")
+            least, most = (number(value, "clip") for value in clip)
+            lo, hi = [max(v, least) for v in lo], [min(v, most) for v in hi]
+        return cls(lo, hi)
+
+    @property
+    def dim(self) -> int:
+        return self.input_dim
+
+    @property
+    def rank(self) -> int:
+        return len(self._free)
+
+    @property
+    def is_bounded(self) -> bool:
+        return True
+
+    @cached_property
+    def frame(self) -> Frame:
+        free = self._free
+        sides = (*(2 * free).tolist(), *(2 * free + 1).tolist())
+        if len(free) == self.input_dim:
+            return Frame(self.lo, self.hi, sides)
+        place = np.zeros((self.input_dim, len(free)), dtype=np.int64)
+        place[free, np.arange(len(free))] = 1
+        fixed = np.array(self.lo.numerators)
+        fixed[free] = 0
+        offset = ExactArray(fixed, self.lo.denominator)
+        return Frame(self.lo[free], self.hi[free], sides, ExactArray.of(place), offset)
+
+    def embed(self, y: npt.ArrayLike) -> FloatArray:
+        return self.points(y)
+
+    def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        points = self.points(X)
+        low, high = self._inner_bounds
+        if points.ndim == 2 and self.dim <= 16:  # few long columns, one after the other
+            within = np.ones(len(points), np.bool_)
+            for j in range(self.dim):
+                within &= (points[:, j] >= low[j]) & (points[:, j] <= high[j])
+            return within
+        return np.asarray(((points >= low) & (points <= high)).all(axis=-1))
+
+    @cached_property
+    def _inner_bounds(self) -> tuple[FloatArray, FloatArray]:
+        return self._inner(self.lo, up=True), self._inner(self.hi, up=False)
+
+    def _inner(self, bound: ExactArray, *, up: bool) -> FloatArray:
+        """Round bounds into the box, so that comparing float64 points with them is exact."""
+        rounded = np.array(bound.float64)
+        error = (bound - ExactArray.of(rounded)).signs()
+        off = error > 0 if up else error < 0
+        rounded[off] = np.nextafter(rounded[off], np.inf if up else -np.inf)
+        return rounded
+
+    def exact_sides(self) -> ExactArray:
+        rows = []
+        lo, hi = self.lo.fractions(), self.hi.fractions()
+        for j in self._free.tolist():
+            unit = [int(k == j) for k in range(self.input_dim)]
+            rows.append([*unit, -lo[j]])
+            rows.append([*(-u for u in unit), hi[j]])
+        return ExactArray.of(np.array(rows, dtype=object).reshape(len(rows), self.input_dim + 1))
+
+    def _identity(self) -> str:
+        lo, hi = self.lo.fractions(), self.hi.fractions()
+        return "box " + " ".join(f"[{a}, {b}]" for a, b in zip(lo, hi, strict=True))
+
+    def __repr__(self) -> str:
+        lo, hi = self.lo.float64, self.hi.float64
+        if np.all(lo == lo[0]) and np.all(hi == hi[0]) and self.input_dim > 2:
+            return f"Box.cube({lo[0]:g}, {hi[0]:g}, dim={self.input_dim})"
+        text = "Box([{}], [{}])".format(
+            ", ".join(f"{v:g}" for v in lo[:9]), ", ".join(f"{v:g}" for v in hi[:9])
+        )
+        if self.input_dim > 4 or len(text) >= 80:
+            return f"Box({self.input_dim} coordinates, rank {self.rank})"
+        return text

@@ -1,0 +1,32 @@
+"""Exact numbers as domains are given them, and errors that say which ones are wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polycarve.errors import DomainError, InputError
+from polycarve.rational import ExactArray, fraction
+
+
+def vector(values: Any, what: str) -> ExactArray:
+    if isinstance(values, ExactArray):
+        return values
+    if isinstance(values, str):
+        raise DomainError(f"{what}: {values!r} is not a sequence of numbers.")
+    try:
+        numbers = ExactArray.of(values if isinstance(values, np.ndarray) else list(values))
+        numbers.float64  # noqa: B018 - kernels need it: fail here if there is none
+    except (InputError, TypeError) as error:
+        raise DomainError(f"{what}: {error}") from None
+    if numbers.ndim != 1 or not len(numbers):
+        raise DomainError(f"{what} has shape {numbers.shape}; one number a coordinate is needed.")
+    return numbers
+
+
+def number(value: Any, what: str) -> Any:
+    try:
+        return fraction(value)
+    except InputError as error:
+        raise DomainError(f"{what}: {error}") from None
