@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from polycarve.carving import Carving as Carving
     from polycarve.domains import Box as Box
+    from polycarve.domains import Polytope as Polytope
+    from polycarve.domains import Segment as Segment
+    from polycarve.domains import Slice as Slice
     from polycarve.domains import Space as Space
     from polycarve.errors import PolycarveError as PolycarveError
     from polycarve.networks import Network as Network
@@ -37,7 +40,10 @@ _HOMES = {
     "MethodChoice": "polycarve.recursion",
     "Network": "polycarve.networks",
     "PolycarveError": "polycarve.errors",
+    "Polytope": "polycarve.domains",
     "Region": "polycarve.region",
+    "Segment": "polycarve.domains",
+    "Slice": "polycarve.domains",
     "Space": "polycarve.domains",
     "carve": "polycarve.recursion",
     "count_regions": "polycarve.recursion",

@@ -193,7 +193,7 @@ class Carving(Sequence[Region]):
             chunk = points[start : start + _CHUNK]
             inside = np.flatnonzero(self.domain.contains(chunk))
             part = chunk if len(inside) == len(chunk) else chunk[inside]
-            bits = locating.packed_patterns(self.network, self.domain.embed(part), self.n_layers)
+            bits = locating.packed_patterns(self._shapes.along, part, self.n_layers)
             rows[start + inside] = self._table.find(bits)
         return int(rows[0]) if single else rows
 
@@ -331,6 +331,29 @@ class Carving(Sequence[Region]):
                 volumes[row] = geometry.volume(self._shapes.vertices(part, point))
         return volumes
 
+    @property
+    def breakpoints(self) -> FloatArray:
+        """The ``t`` at which a segment goes from one region to the next, ``(R - 1,)``, rising.
+
+        Raises
+        ------
+        InputError
+            The domain is no line, or the carving is incomplete.
+        """
+        if self.domain.rank != 1 or self.domain.dim != 1:
+            raise InputError(
+                f"{self.domain!r} is not a line, so its regions have no breakpoints between them. "
+                f"Carve a polycarve.Segment(x0, x1)."
+            )
+        if not self.complete:
+            raise InputError(
+                f"this carving is incomplete (stopped by {self.stop_reason}), so some breakpoints "
+                f"are not known. Carve without limits."
+            )
+        facets = self._facets
+        right = (facets.source >= 0) & (facets.A[:, 0] > 0)  # every region but the last has one
+        return np.sort(facets.b[right] / facets.A[right, 0]) + 0.0
+
     def bounded(self) -> npt.NDArray[np.bool_]:
         """Whether each region is bounded, ``(R,)``."""
         if self.domain.is_bounded:
@@ -407,7 +430,7 @@ def single_region(network: Network, domain: Domain, n_layers: int) -> Carving:
     """Return the carving of a domain that is one point."""
     point = domain.frame.offset
     assert point is not None
-    bits = locating.exact_pattern(network, point)
+    bits = locating.exact_pattern(network.along(domain.embedding), point)
     bits = bits[: sum(network.cut_widths[:n_layers])]
     packed = np.packbits(bits)[None] if len(bits) else np.zeros((1, 0), np.uint8)
     inside = np.array([point.is_float64])

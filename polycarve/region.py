@@ -68,10 +68,10 @@ class Region:
 
         Returns
         -------
-        W : ndarray, shape (n_outputs, input_dim)
+        W : ndarray, shape (n_outputs, d)
         c : ndarray, shape (n_outputs,)
-            In inputs ``x``, composed in float64. A network without an output layer has its
-            last hidden activations as output.
+            In the domain's coordinates, composed in float64. A network without an output layer has
+            its last hidden activations as output.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Region:
                 f"{len(self.network.cut_widths)}, and the network is not affine on its regions. "
                 f"Carve the whole network."
             )
-        return self.network.affine_map(self.pattern)
+        return self._shapes.along.affine_map(self.pattern)
 
     def contains(self, X: npt.ArrayLike) -> Any:
         """Whether points lie in the closed region, decided exactly.
@@ -116,8 +116,7 @@ class Region:
         single = points.ndim == 1
         points = points[None] if single else points
         inside = self.domain.contains(points)
-        inputs = self.domain.embed(points)
-        inside[inside] = locating.in_closed_region(self.network, self.pattern, inputs[inside])
+        inside[inside] = locating.in_closed_region(self._shapes.along, self.pattern, points[inside])
         return bool(inside[0]) if single else inside
 
     # ------------------------------------------------------------------ geometry
@@ -238,10 +237,10 @@ class Region:
             raise InputError(
                 f"layer is {layer!r}; a whole number from 0 to {len(self.widths)} is needed."
             )
-        corners = self.domain.embed(self.vertices())
+        corners = self.vertices()
         if layer == 0:
-            return corners
-        W, c = self.network[:layer].affine_map(self.pattern[: sum(self.widths[:layer])])
+            return self.domain.embed(corners)
+        W, c = self._shapes.along[:layer].affine_map(self.pattern[: sum(self.widths[:layer])])
         return np.asarray(corners @ W.T + c)
 
     def _repr_svg_(self) -> str | None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polycarve import geometry
-from polycarve.domains import Box, Domain
+from polycarve.domains import Domain, Polytope, Slice
 from polycarve.errors import GeometryError, UnboundedError
 from polycarve.geometry import Ball, HalfspaceColumns, Halfspaces
 from polycarve.networks import Network
@@ -30,7 +30,8 @@ _MOST_FREE = 64
 class Shapes:
     """Geometry of the regions of a network (its first layers) on a domain.
 
-    Polytopes are worked on in the domain's *free* coordinates: all but the flat ones of a box.
+    Polytopes are worked on in the domain's *free* coordinates: all but the flat ones of a box. The
+    network is a function of the domain's coordinates here, composed with its embedding.
     """
 
     def __init__(self, network: Network, domain: Domain, n_layers: int) -> None:
@@ -43,9 +44,19 @@ class Shapes:
     @cached_property
     def free(self) -> IntArray:
         """The coordinates in which the domain extends."""
-        if isinstance(self.domain, Box):
-            return np.flatnonzero((self.domain.hi - self.domain.lo).signs() > 0)
-        return np.arange(self.domain.dim)
+        return self.domain.free
+
+    @cached_property
+    def along(self) -> Network:
+        """The network as a function of the domain's coordinates."""
+        return self.network.along(self.domain.embedding)
+
+    @property
+    def _level(self) -> FloatArray:
+        """The values of the domain's flat coordinates, in their places."""
+        offset = self.domain.frame.offset
+        assert offset is not None
+        return offset.float64
 
     # ------------------------------------------------------------------ facets
 
@@ -86,12 +97,26 @@ class Shapes:
         if self.program.frame.is_cone:
             A, b = A[:, :-1], b - A[:, -1]
         sides = np.array(self.program.frame.sides)
+        self._restore(columns.sources, A, b)
         source = np.where(source >= 0, source, -1 - sides[np.maximum(-1 - source, 0)])
         # Neurons by rising index, then sides by rising number.
         rank = np.where(source >= 0, source, self.program.n_cuts - 1 - source)
         region = np.repeat(np.arange(len(bits)), np.diff(columns.offsets))
         order = np.lexsort((rank, region))
         return HalfspaceColumns(columns.offsets, A[order] + 0.0, b[order] + 0.0, source[order])
+
+    def _restore(self, sources: IntArray, A: FloatArray, b: FloatArray) -> None:
+        """Give the domain's rows the numbers that they were given with."""
+        rows = np.flatnonzero(sources < -2 * self.program.n_free)
+        if rows.size:
+            assert isinstance(self._place, Polytope)
+            sides = np.array(self.program.frame.sides)[-1 - sources[rows]]
+            A[rows], b[rows] = self._place.A.float64[sides], self._place.b.float64[sides]
+
+    @property
+    def _place(self) -> Domain:
+        """Where the domain's coordinates lie."""
+        return self.domain.domain if isinstance(self.domain, Slice) else self.domain
 
     def _framed(self, points: FloatArray) -> FloatArray:
         """Return points of the domain in the frame's coordinates."""
@@ -105,15 +130,15 @@ class Shapes:
         """Return every halfspace of a region, needed or not, in free coordinates."""
         missing = sum(self.network.cut_widths) - len(pattern)
         full = np.concatenate([pattern, np.zeros(missing, np.uint8)])
-        maps = self.network.preactivation_maps(full)[: self.n_layers]
+        maps = self.along.preactivation_maps(full)[: self.n_layers]
         d = self.domain.dim
         A = np.concatenate([np.zeros((0, d)), *(part[0] for part in maps)])
         c = np.concatenate([np.zeros(0), *(part[1] for part in maps)])
         sign = np.where(pattern == 1, -1.0, 1.0)
         A, b, source = sign[:, None] * A, -sign * c, np.arange(len(pattern))
-        if isinstance(self.domain, Box):
+        if len(self.free) < d:
             flat = np.setdiff1d(np.arange(d), self.free)
-            b = b - A[:, flat] @ self.domain.lo.float64[flat]
+            b = b - A[:, flat] @ self._level[flat]
         A = A[:, self.free]
         used = (A != 0).any(axis=1)
         sides = self._sides()
@@ -125,15 +150,21 @@ class Shapes:
 
     def _sides(self) -> Halfspaces:
         """Return the domain's own halfspaces in free coordinates."""
-        n = len(self.free)
-        if not isinstance(self.domain, Box):
-            return Halfspaces(np.zeros((0, n)), np.zeros(0), np.zeros(0, np.int64))
-        A = np.repeat(np.eye(n), 2, axis=0)
-        A[::2] *= -1
-        lo, hi = self.domain.lo.float64[self.free], self.domain.hi.float64[self.free]
-        b = np.stack([-lo, hi], axis=1).ravel()
-        source = np.stack([-1 - 2 * self.free, -2 - 2 * self.free], axis=1).ravel()
-        return Halfspaces(A, b, source)
+        frame, n = self.domain.frame, len(self.free)
+        A = np.concatenate([-np.eye(n), np.eye(n)])
+        b = np.concatenate([-frame.lower.float64[:n], frame.upper.float64[:n]])
+        sides = frame.sides[: 2 * n]
+        if frame.is_cone:
+            sides = (-1,) * (2 * n)
+        if frame.rows is not None:
+            rows = frame.rows.float64
+            A = np.concatenate([A, -rows[:, :n]])
+            b = np.concatenate([b, rows[:, n:].sum(axis=1)])  # in a cone, the constant is zero
+            sides = (*sides, *frame.sides[2 * frame.n_free :])
+        source = np.array(sides, dtype=np.int64)
+        used = source >= 0
+        order = np.argsort(source[used], kind="stable")
+        return Halfspaces(A[used][order], b[used][order], -1 - source[used][order])
 
     def _facets_by_highs(self, pattern: BitArray) -> Halfspaces:
         rows = self._all_rows(pattern)
@@ -154,9 +185,8 @@ class Shapes:
         """Return points in free coordinates in the domain's own."""
         if len(self.free) == self.domain.dim:
             return points
-        assert isinstance(self.domain, Box)
         full = np.empty((len(points), self.domain.dim))
-        full[:] = self.domain.lo.float64
+        full[:] = self._level
         full[:, self.free] = points
         return np.asarray(full, dtype=np.float64)
 
@@ -164,12 +194,11 @@ class Shapes:
         """Return facets in the domain's coordinates, flat sides included."""
         if len(self.free) == self.domain.dim:
             return columns
-        assert isinstance(self.domain, Box)
-        d, lo, hi = self.domain.dim, self.domain.lo.float64, self.domain.hi.float64
+        d, at = self.domain.dim, self._level
         flat = np.setdiff1d(np.arange(d), self.free)
         ends = np.repeat(np.eye(d)[flat], 2, axis=0)
         ends[::2] *= -1
-        level = np.stack([-lo[flat], hi[flat]], axis=1).ravel()
+        level = np.stack([-at[flat], at[flat]], axis=1).ravel()
         source = np.stack([-1 - 2 * flat, -2 - 2 * flat], axis=1).ravel()
         parts = []
         for part in split(columns):

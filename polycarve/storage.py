@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from polycarve.carving import Carving
-from polycarve.domains import Box, Domain, Space, as_domain
+from polycarve.domains import Box, Domain, Polytope, Segment, Slice, Space, as_domain
 from polycarve.errors import InputError, PolycarveError, StorageError
 from polycarve.networks import Activation, Layer, Network
 from polycarve.patterns import is_sorted
@@ -255,6 +255,25 @@ def _pack_domain(domain: Domain, arrays: Arrays) -> dict[str, Any]:
         }
     if isinstance(domain, Space):
         return {"kind": "space", "dim": domain.dim}
+    if isinstance(domain, Polytope):
+        return {
+            "kind": "polytope",
+            "A": _pack_exact(domain.A, "A", arrays),
+            "b": _pack_exact(domain.b, "b", arrays),
+        }
+    if isinstance(domain, Segment):
+        return {
+            "kind": "segment",
+            "x0": _pack_exact(domain.x0, "x0", arrays),
+            "x1": _pack_exact(domain.x1, "x1", arrays),
+        }
+    if isinstance(domain, Slice):
+        return {
+            "kind": "slice",
+            "origin": _pack_exact(domain.origin, "origin", arrays),
+            "directions": _pack_exact(domain.directions, "directions", arrays),
+            "domain": _pack_domain(domain.domain, arrays),
+        }
     raise StorageError(f"a carving on a {type(domain).__name__} cannot be saved.")
 
 
@@ -264,4 +283,11 @@ def _unpack_domain(entry: dict[str, Any], arrays: Arrays) -> Domain:
         return Box(lo, hi)
     if entry["kind"] == "space":
         return Space(entry["dim"])
+    if entry["kind"] == "polytope":
+        return Polytope(*(_unpack_exact(entry[part], arrays) for part in ("A", "b")))
+    if entry["kind"] == "segment":
+        return Segment(*(_unpack_exact(entry[end], arrays) for end in ("x0", "x1")))
+    if entry["kind"] == "slice":
+        origin, directions = (_unpack_exact(entry[p], arrays) for p in ("origin", "directions"))
+        return Slice(origin, directions, domain=_unpack_domain(entry["domain"], arrays))
     raise StorageError(f"its domain is of an unknown kind, {entry['kind']!r}")

@@ -112,17 +112,28 @@ class Box(Domain):
     def frame(self) -> Frame:
         free = self._free
         sides = (*(2 * free).tolist(), *(2 * free + 1).tolist())
+        centre = 0.5 * (self.lo.float64[free] + self.hi.float64[free])
         if len(free) == self.input_dim:
-            return Frame(self.lo, self.hi, sides)
+            return Frame(self.lo, self.hi, sides, centre)
         place = np.zeros((self.input_dim, len(free)), dtype=np.int64)
         place[free, np.arange(len(free))] = 1
         fixed = np.array(self.lo.numerators)
         fixed[free] = 0
-        offset = ExactArray(fixed, self.lo.denominator)
-        return Frame(self.lo[free], self.hi[free], sides, ExactArray.of(place), offset)
+        return Frame(
+            self.lo[free],
+            self.hi[free],
+            sides,
+            centre,
+            matrix=ExactArray.of(place),
+            offset=ExactArray(fixed, self.lo.denominator),
+        )
 
-    def embed(self, y: npt.ArrayLike) -> FloatArray:
-        return self.points(y)
+    @property
+    def free(self) -> npt.NDArray[np.int64]:
+        return self._free
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        return self.lo.float64, self.hi.float64
 
     def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         points = self.points(X)

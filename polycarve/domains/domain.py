@@ -18,27 +18,33 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """How kernels see a domain: an open box in free coordinates ``u``, and the way back.
+    """How kernels see a domain: an open polytope in a box of free coordinates ``u``.
 
-    The inputs are ``x = matrix @ u + offset``, or, where ``is_cone``, ``x = u[:-1] / u[-1]``:
-    the cone over all of R^d, with every constant made a coefficient of the last coordinate,
-    cut off at ``|u| <= 1``. Its cells correspond one to one to those of R^d.
+    The domain's coordinates are ``y = matrix @ u + offset``, or, where ``is_cone``,
+    ``y = u[:-1] / u[-1]``: the cone over the domain, with every constant made a coefficient of the
+    last coordinate, cut off at ``|u| <= 1``. Its cells correspond one to one to the domain's.
 
     Attributes
     ----------
     lower, upper : ExactArray, shape (k,)
         ``lower < upper`` in every free coordinate.
-    sides : tuple of int, length 2 k
-        The domain's side on which each face of the box lies: lower faces, then upper faces;
-        -1 where the face is only the cut-off.
-    matrix : ExactArray, shape (input_dim, k), or None for the identity
-    offset : ExactArray, shape (input_dim,), or None for zero
+    sides : tuple of int, length 2 k + m
+        The domain's side on which each face lies: lower faces of the box, then upper faces, then
+        the rows; -1 where the face is only a cut-off.
+    rows : ExactArray, shape (m, k + 1), or None for no rows
+        More faces: forms ``[a, c]``, with ``a @ u + c > 0`` inside.
+    centre : (k,) float64
+        A point inside all faces.
+    matrix : ExactArray, shape (dim, k), or None for the identity
+    offset : ExactArray, shape (dim,), or None for zero
     is_cone : bool
     """
 
     lower: ExactArray
     upper: ExactArray
     sides: tuple[int, ...]
+    centre: FloatArray
+    rows: ExactArray | None = None
     matrix: ExactArray | None = None
     offset: ExactArray | None = None
     is_cone: bool = False
@@ -49,9 +55,12 @@ class Frame:
 
 
 class Domain(ABC):
-    """A convex set of inputs. See `Box` and `Space`."""
+    """A convex set of inputs. See `Box`, `Space`, `Polytope`, `Slice` and `Segment`."""
 
     input_dim: int
+
+    embedding: tuple[ExactArray, ExactArray] | None = None
+    """``(E, e)`` where the inputs are ``E @ y + e``; None where they are the coordinates."""
 
     @property
     @abstractmethod
@@ -71,9 +80,25 @@ class Domain(ABC):
     @abstractmethod
     def frame(self) -> Frame: ...
 
-    @abstractmethod
+    @property
+    def free(self) -> npt.NDArray[np.int64]:
+        """The coordinates in which the domain extends; the others are flat."""
+        return np.arange(self.dim)
+
     def embed(self, y: npt.ArrayLike) -> FloatArray:
-        """Return the inputs of coordinates: ``(n, dim)`` to ``(n, input_dim)``."""
+        """Return the inputs of coordinates: ``(n, dim)`` to ``(n, input_dim)``, in float64."""
+        points = self.points(y)
+        if self.embedding is None:
+            return points
+        matrix, offset = self.embedding
+        return np.asarray(points @ matrix.float64.T + offset.float64)
+
+    @abstractmethod
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Return the least and largest value of each coordinate, rounded outwards a little.
+
+        Infinite for a domain that is not bounded.
+        """
 
     @abstractmethod
     def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from polycarve.errors import DomainError, InputError
 from polycarve.rational import ExactArray, fraction
 
 
-def vector(values: Any, what: str) -> ExactArray:
+def exact(values: Any, what: str) -> ExactArray:
+    """Read an array of numbers that have a float64 near them."""
     if isinstance(values, ExactArray):
         return values
     if isinstance(values, str):
         raise DomainError(f"{what}: {values!r} is not a sequence of numbers.")
     try:
-        numbers = ExactArray.of(values if isinstance(values, np.ndarray) else list(values))
+        numbers = ExactArray.of(values if hasattr(values, "__array__") else list(values))
         numbers.float64  # noqa: B018 - kernels need it: fail here if there is none
     except (InputError, TypeError) as error:
         raise DomainError(f"{what}: {error}") from None
+    return numbers
+
+
+def vector(values: Any, what: str) -> ExactArray:
+    """Read one number a coordinate."""
+    numbers = exact(values, what)
     if numbers.ndim != 1 or not len(numbers):
         raise DomainError(f"{what} has shape {numbers.shape}; one number a coordinate is needed.")
     return numbers

@@ -18,8 +18,8 @@ def as_domain(given: Any, input_dim: int) -> Domain:
             pairs = [(lo, hi) for lo, hi in given]
         except (TypeError, ValueError):
             raise DomainError(
-                f"a {type(given).__name__} is not a domain. Give a Box, a Space(dim), or one "
-                f"(lo, hi) pair a coordinate."
+                f"a {type(given).__name__} is not a domain. Give a Box, Polytope, Slice, "
+                f"Segment or Space, or one (lo, hi) pair a coordinate."
             ) from None
         domain = Box([lo for lo, _ in pairs], [hi for _, hi in pairs])
     if domain.input_dim != input_dim:

@@ -47,10 +47,11 @@ class Space(Domain):
     def frame(self) -> Frame:
         d = self.input_dim
         lower = ExactArray.of(np.array([-1] * d + [0]))
-        return Frame(lower, ExactArray.of(np.ones(d + 1)), (-1,) * (2 * d + 2), is_cone=True)
+        sides, centre = (-1,) * (2 * d + 2), np.array([0.0] * d + [0.5])
+        return Frame(lower, ExactArray.of(np.ones(d + 1)), sides, centre, is_cone=True)
 
-    def embed(self, y: npt.ArrayLike) -> FloatArray:
-        return self.points(y)
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        return np.full(self.dim, -np.inf), np.full(self.dim, np.inf)
 
     def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         return np.asarray(np.isfinite(self.points(X)).all(axis=-1))

@@ -265,6 +265,20 @@ class Network:
         entry = self.input_dim if first == 0 else self.layers[first - 1].n_units
         return Network(moved, entry)
 
+    def along(self, embedding: tuple[ExactArray, ExactArray] | None) -> Network:
+        """Return the network as a function of ``y``, where its inputs are ``E @ y + e``.
+
+        Patterns stay what they are. ``None`` stands for inputs that are ``y`` themselves.
+        """
+        if embedding is None:
+            return self
+        entry = Layer(*embedding, None, (0,))
+        moved = (
+            Layer(layer.weight, layer.bias, layer.activation, tuple(v + 1 for v in layer.inputs))
+            for layer in self.layers
+        )
+        return Network((entry, *moved), embedding[0].shape[1])
+
     # ------------------------------------------------------------------ evaluation
 
     def __call__(self, X: npt.ArrayLike) -> FloatArray:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from polycarve.carving import Carving
-from polycarve.domains import Box
 from polycarve.errors import InputError, MissingDependencyError
 
 
@@ -17,7 +16,8 @@ def plot_regions(carving: Carving, *, ax: Any = None) -> Any:
     Parameters
     ----------
     carving : Carving
-        On a `Box` of two coordinates.
+        On a bounded domain of two coordinates: a `Box`, a `Polytope`, or a `Slice` of a larger
+        space, which is drawn in its own coordinates.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
 
@@ -26,9 +26,12 @@ def plot_regions(carving: Carving, *, ax: Any = None) -> Any:
     matplotlib Axes
         Regions are coloured by how many neurons are active.
     """
-    box = carving.domain
-    if not isinstance(box, Box) or box.rank != 2 or box.dim != 2:
-        raise InputError(f"{box!r} cannot be drawn: a Box of two sides, neither flat, is needed.")
+    domain = carving.domain
+    if domain.rank != 2 or domain.dim != 2 or not domain.is_bounded:
+        raise InputError(
+            f"{domain!r} cannot be drawn: a bounded domain of two coordinates, neither of them "
+            f"flat, is needed. Carve a Box, or a Slice of a larger space."
+        )
     try:
         from matplotlib import pyplot as plt
         from matplotlib.collections import PolyCollection
@@ -41,8 +44,10 @@ def plot_regions(carving: Carving, *, ax: Any = None) -> Any:
     collection = PolyCollection(polygons, edgecolor="black", linewidth=0.6, cmap="viridis")
     collection.set_array(carving.patterns.sum(axis=1))
     ax.add_collection(collection)
-    lo, hi = box.lo.float64, box.hi.float64
-    ax.set(xlim=(lo[0], hi[0]), ylim=(lo[1], hi[1]), aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
+    lo, hi = domain.bounds()
+    name = "x" if domain.embedding is None else "y"
+    ax.set(xlim=(lo[0], hi[0]), ylim=(lo[1], hi[1]), aspect="equal")
+    ax.set(xlabel=f"${name}_1$", ylabel=f"${name}_2$")
     ax.set_title(f"{len(carving)} activation regions")
     ax.figure.colorbar(collection, ax=ax, label="active neurons", shrink=0.8)
     return ax

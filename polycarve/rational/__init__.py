@@ -10,6 +10,15 @@ integers do the work; large matrix products go to python-flint where it is insta
 """
 
 from polycarve.rational.arrays import ExactArray, fraction, stack
-from polycarve.rational.systems import Feasibility, solve, strict_feasibility
+from polycarve.rational.systems import Feasibility, minimum, rank, solve, strict_feasibility
 
-__all__ = ["ExactArray", "Feasibility", "fraction", "solve", "stack", "strict_feasibility"]
+__all__ = [
+    "ExactArray",
+    "Feasibility",
+    "fraction",
+    "minimum",
+    "rank",
+    "solve",
+    "stack",
+    "strict_feasibility",
+]

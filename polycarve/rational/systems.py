@@ -1,4 +1,4 @@
-"""Small exact systems: linear equations, and strict linear inequalities."""
+"""Small exact systems: linear equations, linear programs, and strict linear inequalities."""
 
 from __future__ import annotations
 
@@ -96,42 +96,93 @@ def strict_feasibility(rows: Iterable[Sequence[int | Fraction]], dim: int) -> Fe
     """
     scaled = [_integer_row(row) for row in rows]
     forms = [row for row, _ in scaled]
-    n, height = len(forms), dim + 1
+    n = len(forms)
     if n == 0:
         return Feasibility([Fraction(0)] * dim, None)
-    # One row a coordinate and one for sum(lambda) == 1. The artificial columns stay in the
-    # tableau: their reduced costs are the dual solution. The last column is the right side.
-    table = [[form[k] for form in forms] for k in range(dim)] + [[1] * n]
-    for k, row in enumerate(table):
-        row.extend(int(k == j) for j in range(height))
-        row.append(int(k == dim))
-    basis = list(range(n, n + height))
-    artificial = [0] * n + [1] * height + [0]
-    for row in table:
-        artificial = [c - a for c, a in zip(artificial, row, strict=True)]
-    table.append([form[dim] for form in forms] + [0] * (height + 1))
-    table.append(artificial)
-
-    det = _optimize(table, basis, 1, n)
-    if table[-1][-1] != 0:
-        direction = [table[-1][n + k] - det for k in range(dim)]
-        return Feasibility(_far_along(direction, forms), None)
-    table.pop()
-    for i in range(height):  # artificial variables still basic are zero: exchange them
-        if basis[i] >= n:
-            column = next((j for j in range(n) if table[i][j]), None)
-            if column is not None:
-                if table[i][column] < 0:
-                    table[i] = [-a for a in table[i]]
-                det = _pivot(table, basis, det, i, column)
-    det = _optimize(table, basis, det, n)
+    # One equation a coordinate and one for sum(lambda) == 1. The reduced costs of the artificial
+    # columns are the dual solution.
+    equations = [[form[k] for form in forms] for k in range(dim)] + [[1] * n]
+    table, basis, det, is_possible = _least_multipliers(
+        equations, [0] * dim + [1], [form[dim] for form in forms]
+    )
+    dual = table[-1][n : n + dim]
+    if not is_possible:
+        return Feasibility(_far_along([v - det for v in dual], forms), None)
     if table[-1][-1] < 0:  # the minimum of lambda @ c is positive
-        return Feasibility([Fraction(table[-1][n + k], det) for k in range(dim)], None)
+        return Feasibility([Fraction(v, det) for v in dual], None)
     multipliers = [Fraction(0)] * n
     for i, column in enumerate(basis):
         if column < n:
             multipliers[column] = Fraction(table[i][-1], det) * scaled[column][1]
     return Feasibility(None, multipliers)
+
+
+def minimum(
+    rows: Iterable[Sequence[int | Fraction]], objective: Sequence[int | Fraction]
+) -> Fraction | None:
+    """Minimise an affine form over a closed polyhedron that is not empty, exactly.
+
+    Parameters
+    ----------
+    rows : iterable of (dim + 1) numbers
+        Affine forms ``[a, c]``, meaning ``a @ x + c >= 0``; together they must be possible.
+    objective : (dim + 1) numbers
+        The form to minimise.
+
+    Returns
+    -------
+    Fraction, or None
+        None where there is no least value.
+
+    Notes
+    -----
+    The dual, ``min lambda @ c`` over ``lambda >= 0, lambda @ A == a``, by the same tableau as
+    `strict_feasibility`.
+
+    Examples
+    --------
+    >>> minimum([[1, 0], [-1, 1]], [2, 1])   # 2 x + 1 where 0 <= x <= 1
+    Fraction(1, 1)
+    >>> minimum([[1, 0]], [-1, 0]) is None
+    True
+    """
+    forms = [_integer_row(row)[0] for row in rows]
+    whole, factor = _integer_row(objective)
+    dim = len(whole) - 1
+    # Right sides must not be negative: turn the equation round where one is.
+    signs = [-1 if value < 0 else 1 for value in whole[:-1]]
+    equations = [[signs[k] * form[k] for form in forms] for k in range(dim)]
+    table, _, det, is_possible = _least_multipliers(
+        equations, [abs(value) for value in whole[:-1]], [form[dim] for form in forms]
+    )
+    # The corner of the tableau holds -(lambda @ c), which is the least value less its constant.
+    return (Fraction(table[-1][-1], det) + whole[-1]) / factor if is_possible else None
+
+
+def rank(matrix: ExactArray) -> int:
+    """Return the rank of a matrix.
+
+    Examples
+    --------
+    >>> rank(ExactArray.of([[1, 2], [2, 4]]))
+    1
+    """
+    rows = [[int(value) for value in row] for row in matrix.numerators.tolist()]
+    found = 0
+    for column in range(matrix.shape[1]):
+        pivot = next((i for i in range(found, len(rows)) if rows[i][column]), None)
+        if pivot is None:
+            continue
+        rows[found], rows[pivot] = rows[pivot], rows[found]
+        head = rows[found]
+        for i in range(found + 1, len(rows)):
+            factor = rows[i][column]
+            if factor:
+                row = [head[column] * a - factor * h for a, h in zip(rows[i], head, strict=True)]
+                divisor = math.gcd(*row) or 1
+                rows[i] = [value // divisor for value in row]
+        found += 1
+    return found
 
 
 def _integer_row(row: Sequence[int | Fraction]) -> tuple[list[int], Fraction]:
@@ -152,6 +203,42 @@ def _far_along(direction: list[int], forms: list[list[int]]) -> list[Fraction]:
     return [v * reach for v in direction]
 
 
+def _least_multipliers(
+    equations: list[list[int]], right: list[int], costs: list[int]
+) -> tuple[list[list[int]], list[int], int, bool]:
+    """Minimise ``costs @ lambda`` over ``lambda >= 0`` under equations with right sides >= 0.
+
+    Returns the tableau, over its determinant, the basis, the determinant, and whether any lambda
+    is possible; if none is, the tableau is that of the first phase. Its last row are the reduced
+    costs: of the lambdas, then of one artificial variable an equation, then minus the cost itself.
+    """
+    n, height = len(costs), len(equations)
+    table = [list(row) for row in equations]
+    for k, row in enumerate(table):
+        row.extend(int(k == j) for j in range(height))
+        row.append(right[k])
+    basis = list(range(n, n + height))
+    artificial = [0] * n + [1] * height + [0]
+    for row in table:
+        artificial = [c - a for c, a in zip(artificial, row, strict=True)]
+    table.append([*costs, *[0] * (height + 1)])
+    table.append(artificial)
+
+    det = _optimize(table, basis, 1, n)
+    if table[-1][-1] != 0:
+        return table, basis, det, False
+    table.pop()
+    for i in range(height):  # artificial variables still basic are zero: exchange them
+        if basis[i] >= n:
+            column = next((j for j in range(n) if table[i][j]), None)
+            if column is not None:
+                if table[i][column] < 0:
+                    table[i] = [-a for a in table[i]]
+                det = _pivot(table, basis, det, i, column)
+    det = _optimize(table, basis, det, n)
+    return table, basis, det, True
+
+
 def _optimize(table: list[list[int]], basis: list[int], det: int, n: int) -> int:
     """Pivot under Bland's rule until no cost among the first n columns is negative."""
     while True:
@@ -164,7 +251,7 @@ def _optimize(table: list[list[int]], basis: list[int], det: int, n: int) -> int
                 ratio = (Fraction(table[i][-1], table[i][column]), variable)
                 if best is None or ratio < best:
                     best, leaving = ratio, i
-        # The multipliers live in a simplex, so some row always blocks.
+        # The primal is possible, so the cost is bounded below and some row always blocks.
         det = _pivot(table, basis, det, leaving, column)
 
 

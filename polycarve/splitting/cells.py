@@ -6,10 +6,11 @@
 =============  ==============  ================================================================
 ``layer``      int32           the hidden layer (from 0) whose cuts are being decided
 ``depth``      int32           how often an ancestor was split; the cell weighs ``2**-depth``
-``n_rows``     int32           how many cuts split an ancestor
+``n_rows``     int32           how many rows the domain has, plus how many cuts split an ancestor
 ``fresh``      int32           1 before any cut of ``layer`` has been tried
 ``doubtful``   int32           1 if a decision on the way was doubtful
-``rows``       int32 (N,)      those cuts, in order; the last one is the latest split
+``rows``       int32 (m + N,)  the rows of the domain (``-1 - r`` for row r of m), then those
+                               cuts, in order; the last one is the latest split
 ``marks``      int8 (N,)       1 active, -1 inactive, -2 zero on the cell, 0 not decided
 ``point``      float64 (k,)    an interior point
 =============  ==============  ================================================================
@@ -65,6 +66,7 @@ class Leaves:
 def cell_dtype(program: Program, extra: Sequence[Any] = ()) -> np.dtype[np.void]:
     """Return the dtype of cells of a program, with a method's own fields appended."""
     n, k = program.n_cuts, program.n_free
+    m = program.side_rows.shape[1]
     return np.dtype(
         [
             ("layer", np.int32),
@@ -72,7 +74,7 @@ def cell_dtype(program: Program, extra: Sequence[Any] = ()) -> np.dtype[np.void]
             ("n_rows", np.int32),
             ("fresh", np.int32),
             ("doubtful", np.int32),
-            ("rows", np.int32, (n,)),
+            ("rows", np.int32, (m + n,)),
             ("marks", np.int8, (n,)),
             ("point", np.float64, (k,)),
             *extra,
@@ -84,7 +86,10 @@ def root_cell(program: Program, dtype: np.dtype[np.void]) -> Cells:
     """Return the whole domain as a frontier of one cell."""
     cells = np.zeros(1, dtype=dtype)
     cells["fresh"] = 1
-    cells["point"] = 0.5 * (program.lower + program.upper)
+    m = program.side_rows.shape[1]
+    cells["n_rows"] = m
+    cells["rows"][:, :m] = -1 - np.arange(m)
+    cells["point"] = program.centre
     return cells
 
 

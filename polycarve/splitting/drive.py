@@ -299,8 +299,7 @@ def checked_workers(workers: int, executor: Executor | None) -> None:
 
 def _undivided(program: Program) -> Leaves:
     """Return the domain as the one region of a network that cuts nothing."""
-    centre = 0.5 * (program.lower + program.upper)[None]
-    return Leaves(np.zeros((1, 0), np.uint8), centre, np.ones(1, np.bool_))
+    return Leaves(np.zeros((1, 0), np.uint8), program.centre[None], np.ones(1, np.bool_))
 
 
 @contextmanager

@@ -29,7 +29,7 @@ class FacetColumns:
     offsets : (n + 1,) int64
         Region i has the rows ``offsets[i] .. offsets[i + 1] - 1``.
     sources : (M,) int64
-        The cut, or ``-1 - face`` for a side of the frame's box.
+        The cut, or ``-1 - face`` for a face of the frame.
     rows : (M, k + 1) float64
         ``[a, b]``, meaning ``a @ u <= b``.
     failed : (n,) bool
@@ -83,7 +83,7 @@ def find_facets(
     """
     k, n_cuts = program.n_free, program.n_cuts
     work = Workspace(program, root_dtype(program), 0)
-    is_side = np.array([side != -1 for side in program.frame.sides], np.uint8)
+    is_side = np.array([side != -1 for side in program.frame.sides[: 2 * k]], np.uint8)
     parts: list[tuple[IntArray, IntArray, FloatArray]] = []
     announce(kernels.find_facets)
     for start in range(0, len(bits), _CHUNK):
@@ -94,7 +94,7 @@ def find_facets(
         else:
             first = first_region + start
             offsets, cuts = tree.ancestors(range(first, first + len(chunk)), n_cuts)
-        room = len(cuts) + 2 * k * len(chunk)
+        room = len(cuts) + len(program.frame.sides) * len(chunk)
         counts = np.zeros(len(chunk), np.int64)
         sources, rows = np.empty(room, np.int64), np.empty((room, k + 1))
         used = kernels.find_facets(

@@ -156,11 +156,11 @@ class _Run:
         return np.asarray(solution.x, dtype=np.float64)
 
     def rows(self, cell: np.void) -> FloatArray:
-        """Return the forms that are positive in the cell, of the cuts that split an ancestor."""
-        starts = self.program.starts
+        """Return the forms that are positive in the cell: the domain's, then its ancestors'."""
+        starts, sides = self.program.starts, self.program.side_rows[:-1].T
         layers = [self.forms(cell, layer) for layer in range(int(cell["layer"]) + 1)]
-        rows = [np.zeros((0, self.program.n_free + 1))]
-        for cut in cell["rows"][: int(cell["n_rows"])]:
+        rows = [sides]
+        for cut in cell["rows"][len(sides) : int(cell["n_rows"])]:
             layer = int(np.searchsorted(starts, cut, side="right")) - 1
             sign = 1.0 if cell["marks"][cut] == ACTIVE else -1.0
             rows.append(sign * layers[layer][cut - starts[layer]][None])

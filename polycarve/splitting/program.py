@@ -40,6 +40,11 @@ class Program:
         The box of the frame.
     side_noise : (2 k,) float64
         What rounding the box's bounds to float64 may have moved them by; lower sides first.
+    side_rows : (k + 2, m) float64
+        The domain's other faces as columns ``[a, c, rounding error]``, positive inside, the
+        largest ``|a_j|`` in [1, 2).
+    centre : (k,) float64
+        A point inside the domain.
     starts : (L + 1,) int64
         Layer l owns the cuts ``starts[l] .. starts[l + 1] - 1``.
     weights : flat float64
@@ -61,6 +66,8 @@ class Program:
     lower: FloatArray
     upper: FloatArray
     side_noise: FloatArray
+    side_rows: FloatArray
+    centre: FloatArray
     starts: IntArray
     weights: FloatArray
     weight_starts: IntArray
@@ -117,6 +124,7 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
         Use only the first so many hidden layers.
     """
     frame = domain.frame
+    network = network.along(domain.embedding)
     hidden = network.hidden[:stop_layer]
     layers = network.layers[: hidden[-1] + 1] if hidden else ()
     forms = _exact_forms(layers, frame)
@@ -125,6 +133,7 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
     k = frame.n_free
     weights, sources, bias, twins, signs, fixed = [], [], [], [], [], []
     homogeneous: list[bool] = []
+    beside = _directions(frame.rows)
     for layer, (parts, constant) in enumerate(forms):
         ids = []
         for source in sorted(parts):
@@ -140,7 +149,7 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
         twin, sign = _twins(rows, int(starts[layer]))
         twins.append(twin)
         signs.append(sign)
-        fixed.append(_fixed(rows, frame, layer))
+        fixed.append(_fixed(rows, frame, layer, beside if layer == 0 else {}))
     # Copies: read-only arrays would be another type to the compiler than those sent to a worker.
     lower, upper = np.array(frame.lower.float64), np.array(frame.upper.float64)
     bounds = np.concatenate([lower, upper])
@@ -151,6 +160,8 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
         lower=lower,
         upper=upper,
         side_noise=np.where(exact, 0.0, UNIT_ROUNDOFF * np.abs(bounds)),
+        side_rows=_side_rows(frame),
+        centre=np.array(frame.centre),
         starts=starts,
         weights=np.concatenate([np.zeros(0), *weights]),
         weight_starts=np.cumsum([0, *(len(w) for w in weights)]).astype(np.int64),
@@ -263,10 +274,7 @@ def _twins(rows: list[list[int]], start: int) -> tuple[IntArray, npt.NDArray[np.
     for i, row in enumerate(rows):
         if not any(row[:-1]):
             continue
-        lead = next(value for value in row if value)
-        divisor = math.gcd(*row) * (1 if lead > 0 else -1)
-        key = tuple(value // divisor for value in row)
-        sign = 1 if lead > 0 else -1
+        key, sign = _direction(row)
         if key in seen:
             twins[i], signs[i] = start + seen[key][0], sign * seen[key][1]
         else:
@@ -274,8 +282,41 @@ def _twins(rows: list[list[int]], start: int) -> tuple[IntArray, npt.NDArray[np.
     return twins, signs
 
 
-def _fixed(rows: list[list[int]], frame: Frame, layer: int) -> npt.NDArray[np.int8]:
-    """Decide exactly what needs no program: constant forms, and first-layer forms on a box."""
+def _direction(row: list[int]) -> tuple[tuple[int, ...], int]:
+    """Return what all multiples of a form share, and the sign of the form's factor."""
+    lead = next(value for value in row if value)
+    sign = 1 if lead > 0 else -1
+    divisor = math.gcd(*row) * sign
+    return tuple(value // divisor for value in row), sign
+
+
+def _directions(rows: ExactArray | None) -> dict[tuple[int, ...], int]:
+    return {} if rows is None else dict(map(_direction, rows.numerators.tolist()))
+
+
+def _side_rows(frame: Frame) -> FloatArray:
+    """Return the frame's rows as kernels hold forms: scaled by powers of two, as columns."""
+    k = frame.n_free
+    if frame.rows is None:
+        return np.zeros((k + 2, 0))
+    forms = frame.rows.float64
+    size = np.abs(forms[:, -1]) + np.abs(forms[:, :-1]) @ np.maximum(
+        np.abs(frame.lower.float64), np.abs(frame.upper.float64)
+    )
+    back = ExactArray.of(forms)
+    is_exact = ((frame.rows - back).numerators == 0).all(axis=1)
+    noise = (4.0 + np.where(is_exact, 0.0, 1.0)) * UNIT_ROUNDOFF * size
+    scale = np.ldexp(1.0, 1 - np.frexp(np.abs(forms[:, :-1]).max(axis=1))[1])
+    return np.ascontiguousarray(np.concatenate([forms, noise[:, None]], axis=1).T * scale)
+
+
+def _fixed(
+    rows: list[list[int]], frame: Frame, layer: int, beside: dict[tuple[int, ...], int]
+) -> npt.NDArray[np.int8]:
+    """Decide exactly what needs no program.
+
+    That is: constant forms, first-layer forms on a box, and multiples of the domain's sides.
+    """
     marks = np.zeros(len(rows), dtype=np.int8)
     # In a cone the constants stand with the frame's last coordinate.
     place = frame.n_free - 1 if frame.is_cone else -1
@@ -286,6 +327,10 @@ def _fixed(rows: list[list[int]], frame: Frame, layer: int) -> npt.NDArray[np.in
         constant = row[place]
         if sum(map(bool, row)) == bool(constant):
             marks[i] = ACTIVE if constant > 0 else INACTIVE if constant < 0 else ZERO
+            continue
+        key, sign = _direction(row) if beside else ((), 0)
+        if key in beside:
+            marks[i] = ACTIVE if sign == beside[key] else INACTIVE
         elif layer == 0 and not frame.is_cone:
             least = most = constant * common
             for a, low, high in zip(row, lo, hi, strict=False):

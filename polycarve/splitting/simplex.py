@@ -8,7 +8,7 @@ import numpy as np
 
 from polycarve.errors import NumericalError
 from polycarve.splitting.cells import Cells, Leaves, cell_dtype, packed_width, root_cell
-from polycarve.splitting.kernels import arrays, depth_first
+from polycarve.splitting.kernels import arrays, depth_first, vertex
 from polycarve.splitting.kernels.compilation import announce
 from polycarve.splitting.method import Advance
 from polycarve.splitting.program import Program
@@ -24,12 +24,40 @@ class Simplex:
     def start(self, program: Program) -> Cells:
         k = program.n_free
         cells = root_cell(program, root_dtype(program))
+        if program.side_rows.shape[1]:
+            return self._on_a_vertex(program, cells)
         cells["basis"] = np.arange(k)
         cells["edges"] = np.eye(k)
         cells["vertex"] = program.lower
         cells["witness"][0, :2, :k] = program.lower, program.upper
         cells["witness"][0, :2, k] = 1.0
         cells["info"] = (2, 0, -1, 0)
+        return cells
+
+    def _on_a_vertex(self, program: Program, cells: Cells) -> Cells:
+        """Walk from the interior point to a vertex of the domain."""
+        announce(depth_first.carve_cell)
+        k, m = program.n_free, program.side_rows.shape[1]
+        basis, edges, at = np.zeros(k, np.int64), np.zeros((k, k)), np.zeros(k)
+        info, matrix, ray = np.zeros(4, np.int64), np.zeros((k, 2 * k)), np.zeros(2 * k + m)
+        found = vertex.settle(
+            m,
+            k,
+            program.lower,
+            program.upper,
+            program.side_rows,
+            basis,
+            edges,
+            at,
+            program.centre,
+            info,
+            matrix,
+            ray,
+        )
+        if not found:
+            raise NumericalError("no vertex of the domain could be found: it is too thin.")
+        cells["basis"], cells["edges"], cells["vertex"] = basis, edges, at
+        cells["info"] = (0, 0, -1, -1)
         return cells
 
     def advance(
@@ -83,14 +111,15 @@ class Workspace:
 
     def __init__(self, program: Program, dtype: np.dtype[Any], kept: int) -> None:
         self.dtype = dtype
-        k, n = program.n_free, program.n_cuts
+        k, n, m = program.n_free, program.n_cuts, program.side_rows.shape[1]
         widest = int(np.diff(program.starts).max())
-        w, s, faces = _n_witness(k), n + 2, 2 * k + n + 1
+        w, s, faces = _n_witness(k), n + 2, 2 * k + m + n + 1
         self.problem = arrays.Problem(
             k,
             program.lower,
             program.upper,
             program.side_noise,
+            program.side_rows,
             np.maximum(np.abs(program.lower), np.abs(program.upper)),
             program.noise_ratio,
             program.starts,
@@ -108,8 +137,8 @@ class Workspace:
         self.forms = arrays.Forms(np.empty(n * (k + 1)), np.empty(n), np.empty(n))
         self.cell = arrays.Cell(
             marks=np.zeros(n, np.int8),
-            row_cuts=np.zeros(n + 1, np.int64),
-            rows=np.empty((k + 2, n + 1)),
+            row_cuts=np.zeros(m + n + 1, np.int64),
+            rows=np.empty((k + 2, m + n + 1)),
             basis=np.empty(k, np.int64),
             E=np.empty((k, k)),
             v=np.empty(k),
@@ -184,8 +213,9 @@ class Workspace:
             cell["layer"], cell["depth"], cell["n_rows"], cell["fresh"] = layer, depth, m, fresh
             cell["doubtful"] = doubtful
             # Ancestors are shared with the cell in hand, so its prefix is theirs.
-            cell["rows"][: m - 1] = self.cell.row_cuts[: m - 1]
-            cell["rows"][m - 1] = last
+            cell["rows"][:m] = self.cell.row_cuts[:m]
+            if last >= 0:
+                cell["rows"][m - 1] = last
             cell["marks"][:first] = self.cell.marks[:first]
             cell["marks"][first:stop] = self.stack.marks[s, : stop - first]
             for name, field in _STATE.items():

@@ -9,10 +9,11 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-from polycarve import Box, Network, Space
+from polycarve import Box, Network, Polytope, Slice, Space
 from polycarve.rational import strict_feasibility
 
 Row = list[Fraction]
+Place = Box | Space | Polytope | Slice
 
 
 def hidden_layers(net: Network) -> list[tuple[list[Row], Row]]:
@@ -24,10 +25,15 @@ def hidden_layers(net: Network) -> list[tuple[list[Row], Row]]:
     return layers
 
 
-def domain_rows(domain: Box | Space) -> list[Row]:
+def domain_rows(domain: Place) -> list[Row]:
     """Sides of the domain as forms that are positive inside; flat sides must not occur."""
+    if isinstance(domain, Slice):
+        return domain_rows(domain.domain)
     if isinstance(domain, Space):
         return []
+    if isinstance(domain, Polytope):
+        sides = zip(domain.A.fractions(), domain.b.fractions(), strict=True)
+        return [[*(-v for v in a), b] for a, b in sides]
     rows = []
     lo, hi = domain.lo.fractions(), domain.hi.fractions()
     for j, (low, high) in enumerate(zip(lo, hi, strict=True)):
@@ -48,13 +54,19 @@ def preactivations(weights: list[Row], biases: Row, values: list[Row]) -> list[R
     ]
 
 
-def identity(dim: int) -> list[Row]:
+def inputs(domain: Place) -> list[Row]:
+    """The network's inputs as forms of the domain's coordinates."""
+    if isinstance(domain, Slice):
+        columns = zip(*domain.directions.fractions(), strict=True)
+        origin = domain.origin.fractions()
+        return [[*column, start] for column, start in zip(columns, origin, strict=True)]
+    dim = domain.dim
     return [[Fraction(int(i == j)) for i in range(dim + 1)] for j in range(dim)]
 
 
-def regions(net: Network, domain: Box | Space) -> list[tuple[int, ...]]:
+def regions(net: Network, domain: Place) -> list[tuple[int, ...]]:
     """All patterns with an open set of inputs, in order: depth first, one exact LP a side."""
-    layers, dim = hidden_layers(net), net.input_dim
+    layers, dim = hidden_layers(net), domain.dim
     found: list[tuple[int, ...]] = []
 
     def descend(layer: int, values: list[Row], rows: list[Row], bits: tuple[int, ...]) -> None:
@@ -82,16 +94,16 @@ def regions(net: Network, domain: Box | Space) -> list[tuple[int, ...]]:
 
         split(0, rows, ())
 
-    descend(0, identity(dim), domain_rows(domain), ())
+    descend(0, inputs(domain), domain_rows(domain), ())
     return found
 
 
-def regions_by_brute_force(net: Network, domain: Box | Space) -> list[tuple[int, ...]]:
+def regions_by_brute_force(net: Network, domain: Place) -> list[tuple[int, ...]]:
     """The same by trying all ``2^N`` patterns, one exact LP each."""
-    layers, dim = hidden_layers(net), net.input_dim
+    layers, dim = hidden_layers(net), domain.dim
     found = []
     for bits in product((0, 1), repeat=net.n_neurons):
-        values, rows, at, possible = identity(dim), domain_rows(domain), 0, True
+        values, rows, at, possible = inputs(domain), domain_rows(domain), 0, True
         for weights, biases in layers:
             forms = preactivations(weights, biases, values)
             values = []

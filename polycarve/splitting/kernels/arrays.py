@@ -27,6 +27,7 @@ class Problem(NamedTuple):
     lower: Floats
     upper: Floats
     side_noise: Floats
+    side_rows: Floats  # (k + 2, m) more sides: [a, c, rounding error] as columns
     size: Floats  # (k,) largest |u_j| in the box
     ratio: float  # proven rounding error over the typical one
     starts: Ints
@@ -60,8 +61,8 @@ class Cell(NamedTuple):
     the place of the plane in the basis (or -1), the vertex's place among the points (or -1)."""
 
     marks: Signs  # (N,)
-    row_cuts: Ints  # (N + 1,) the cuts that split an ancestor
-    rows: Floats  # (k + 2, N + 1) their forms, positive inside, as columns: [a, c, rounding error]
+    row_cuts: Ints  # (m + N + 1,) -1 - r for side row r, then the cuts that split an ancestor
+    rows: Floats  # (k + 2, m + N + 1) their forms, positive inside: [a, c, rounding error] columns
     basis: Ints  # (k,) faces
     E: Floats  # (k, k)
     v: Floats  # (k,)
@@ -88,8 +89,8 @@ class Room(NamedTuple):
 
     f: Floats  # (k + 3,) the form in hand: [a, c, rounding error, size]
     y: Floats  # (k,)
-    rates: Floats  # (2 k + N + 1,)
-    gaps: Floats  # (2 k + N + 1,)
+    rates: Floats  # (2 k + m + N + 1,)
+    gaps: Floats  # (2 k + m + N + 1,)
     matrix: Floats  # (k, 2 k)
     point: Floats  # (k,)
     values: Floats  # (widest layer,)

@@ -63,8 +63,8 @@ def carve_cell(problem, forms, cell, stack, room, out, budget, capacity, counter
     Returns DONE, FULL after `capacity` leaves, BUDGET after that many steps, or FAILED where
     floating point found no way on; but for DONE, what is left lies on the stack.
     """
-    (k, lower, upper, side_noise, size, ratio, starts, layer_of, weights, weight_starts, sources,
-     source_starts, bias, homogeneous, fixed, twins, twin_signs) = problem
+    (k, lower, upper, side_noise, side_rows, size, ratio, starts, layer_of, weights, weight_starts,
+     sources, source_starts, bias, homogeneous, fixed, twins, twin_signs) = problem
     values, errors, sizes = forms
     marks, row_cuts, rows, basis, E, v, p, witness, info = cell
     s_ints, s_marks, s_basis, s_E, s_v, s_p, s_witness, s_info = stack
@@ -75,6 +75,10 @@ def carve_cell(problem, forms, cell, stack, room, out, budget, capacity, counter
         push_forms(layer, k, size, starts, layer_of, weights, weight_starts, sources,
                    source_starts, bias, marks, values, errors, sizes)
     for r in range(s_ints[0, 2]):
+        if row_cuts[r] < 0:
+            for j in range(k + 2):
+                rows[j, r] = side_rows[j, -1 - row_cuts[r]]
+            continue
         sign = 1.0 if marks[row_cuts[r]] == ACTIVE else -1.0
         take_form(row_cuts[r], sign, k, starts, layer_of, values, errors, sizes, rows[:, r])
     counters[ON_STACK] = 1

@@ -60,14 +60,15 @@ def find_facets(problem, forms, cell, room, bits, points, starts_of, cuts_of, is
                 counts, sources, halfspaces):
     """Find the facets of regions given by their patterns, interior points and candidate cuts.
 
-    Region i has the candidates ``cuts_of[starts_of[i] : starts_of[i + 1]]``, by rising index, and
-    the sides of the box for which ``is_side`` is 1; the others are never reported. Of faces that
-    coincide, the lowest side is kept, else the lowest cut. Writes per region how many facets it
-    has (-1 where no vertex was found), and for all of them the cut (or ``-1 - face`` for a side)
-    and the halfspace ``[a, b]``, meaning ``a @ u <= b``.
+    Region i has the candidates ``cuts_of[starts_of[i] : starts_of[i + 1]]``, by rising index, the
+    rows of the domain, and the sides of the box for which ``is_side`` is 1; the others are never
+    reported. Of faces that coincide, the lowest side is kept, else the lowest cut. Writes per
+    region how many facets it has (-1 where no vertex was found), and for all of them the cut (or
+    ``-1 - face`` for a side; the domain's rows are faces ``2 k`` and up) and the halfspace
+    ``[a, b]``, meaning ``a @ u <= b``.
     """
-    (k, lower, upper, side_noise, size, _, starts, layer_of, weights, weight_starts, inputs,
-     input_starts, bias, _, _, _, _) = problem
+    (k, lower, upper, side_noise, side_rows, size, _, starts, layer_of, weights, weight_starts,
+     inputs, input_starts, bias, _, _, _, _) = problem
     values, errors, sizes = forms
     marks, _, rows, basis, E, v, p, witness, info = cell
     f, y, rates, gaps, matrix, point, _, _, _ = room
@@ -85,9 +86,13 @@ def find_facets(problem, forms, cell, room, bits, points, starts_of, cuts_of, is
             push_forms(layer, k, size, starts, layer_of, weights, weight_starts, inputs,
                        input_starts, bias, marks, values, errors, sizes)
         first = starts_of[i]
-        m = starts_of[i + 1] - first
-        for r in range(m):
-            cut = cuts_of[first + r]
+        n_rows = side_rows.shape[1]
+        m = n_rows + starts_of[i + 1] - first
+        for r in range(n_rows):
+            for j in range(k + 2):
+                rows[j, r] = side_rows[j, r]
+        for r in range(n_rows, m):
+            cut = cuts_of[first + r - n_rows]
             sign = float(marks[cut])
             take_form(cut, sign, k, starts, layer_of, values, errors, sizes, rows[:, r])
         for j in range(k):
@@ -104,9 +109,9 @@ def find_facets(problem, forms, cell, room, bits, points, starts_of, cuts_of, is
             face = 2 * k + m - 1 - step if step < m else 2 * k - 1 - (step - m)
             if face < 2 * k and is_side[face] == 0:
                 continue
-            is_facet = _stands_out(face, m, k, low, high, side_noise, size, sizes, cuts_of[first:],
-                                   rows, basis, E, v, p, witness, info, f, y, rates, gaps, matrix,
-                                   point, counters)
+            is_facet = _stands_out(
+                face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info, f, y,
+                rates, gaps, matrix, point, counters)
             if is_facet < 0:
                 found = -1
                 break
@@ -120,8 +125,13 @@ def find_facets(problem, forms, cell, room, bits, points, starts_of, cuts_of, is
                 sources[at] = -1 - face
                 halfspaces[at, face % k] = -1.0 if face < k else 1.0
                 halfspaces[at, k] = -lower[face] if face < k else upper[face - k]
+            elif face < 2 * k + n_rows:
+                sources[at] = -1 - face
+                for j in range(k):
+                    halfspaces[at, j] = -side_rows[j, face - 2 * k]
+                halfspaces[at, k] = side_rows[k, face - 2 * k]
             else:
-                cut = cuts_of[first + face - 2 * k]
+                cut = cuts_of[first + face - 2 * k - n_rows]
                 sources[at] = cut
                 n = starts[layer_of[cut] + 1] - starts[layer_of[cut]]
                 column = starts[layer_of[cut]] * (k + 1) + cut - starts[layer_of[cut]]
@@ -134,8 +144,8 @@ def find_facets(problem, forms, cell, room, bits, points, starts_of, cuts_of, is
 
 
 @kernel
-def _stands_out(face, m, k, low, high, side_noise, size, sizes, cuts, rows, basis, E, v, p, witness,
-                info, f, y, rates, gaps, matrix, point, counters):
+def _stands_out(face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info,
+                f, y, rates, gaps, matrix, point, counters):
     """Whether the region grows when a face is taken away (1), or not (0); -1 if no way is found.
 
     A row that does not stand out stays away: of two equal ones, one is needed.
