@@ -106,17 +106,12 @@ class Shapes:
         return HalfspaceColumns(columns.offsets, A[order] + 0.0, b[order] + 0.0, source[order])
 
     def _restore(self, sources: IntArray, A: FloatArray, b: FloatArray) -> None:
-        """Give the domain's rows the numbers that they were given with."""
-        rows = np.flatnonzero(sources < -2 * self.program.n_free)
-        if rows.size:
-            assert isinstance(self._place, Polytope)
+        """Give the rows of a polytope the numbers that it was given with."""
+        place = self.domain.domain if isinstance(self.domain, Slice) else self.domain
+        if isinstance(place, Polytope):
+            rows = np.flatnonzero(sources < 0)
             sides = np.array(self.program.frame.sides)[-1 - sources[rows]]
-            A[rows], b[rows] = self._place.A.float64[sides], self._place.b.float64[sides]
-
-    @property
-    def _place(self) -> Domain:
-        """Where the domain's coordinates lie."""
-        return self.domain.domain if isinstance(self.domain, Slice) else self.domain
+            A[rows], b[rows] = place.A.float64[sides], place.b.float64[sides]
 
     def _framed(self, points: FloatArray) -> FloatArray:
         """Return points of the domain in the frame's coordinates."""

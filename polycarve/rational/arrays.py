@@ -110,6 +110,8 @@ class ExactArray:
             return cls(array.astype(object) + 0, 1)  # + 0 turns booleans into integers
         if array.dtype.kind not in "OUf":
             raise InputError(f"numbers of dtype {array.dtype} are not real. Give real numbers.")
+        if any(isinstance(value, (list, tuple, np.ndarray)) for value in array.flat):
+            raise InputError("rows of different lengths make no array. Give one shape.")
         exact = [fraction(value) for value in array.ravel()]
         denominator = math.lcm(*(q.denominator for q in exact)) if exact else 1
         numerators = np.empty(len(exact), dtype=object)

@@ -104,7 +104,8 @@ class _Run:
         w, end = program.weight_starts[layer : layer + 2]
         weights = program.weights[w:end].reshape(stop - first, -1)[:, cut - program.starts[layer]]
         sources = program.sources[first:stop]
-        active = (sources < program.n_free) | (marks[sources - program.n_free] == ACTIVE)
+        cuts = np.maximum(sources - program.n_free, 0)
+        active = (sources < program.n_free) | (marks[cuts] == ACTIVE)
         return bool(np.any(active & (weights != 0)))
 
     def decide(

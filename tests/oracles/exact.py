@@ -33,7 +33,7 @@ def domain_rows(domain: Place) -> list[Row]:
         return []
     if isinstance(domain, Polytope):
         sides = zip(domain.A.fractions(), domain.b.fractions(), strict=True)
-        return [[*(-v for v in a), b] for a, b in sides]
+        return [[*(-v for v in a), b] for a, b in sides if any(a)]
     rows = []
     lo, hi = domain.lo.fractions(), domain.hi.fractions()
     for j, (low, high) in enumerate(zip(lo, hi, strict=True)):
