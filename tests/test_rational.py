@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -14,7 +15,15 @@ from scipy.optimize import linprog
 
 from polycarve import rational
 from polycarve.errors import InputError
-from polycarve.rational import ExactArray, fraction, solve, stack, strict_feasibility
+from polycarve.rational import (
+    ExactArray,
+    fraction,
+    minimum,
+    rank,
+    solve,
+    stack,
+    strict_feasibility,
+)
 
 RATIONALS = st.fractions(min_value=-1000, max_value=1000, max_denominator=1000)
 
@@ -383,3 +392,58 @@ def test_feasibility_agrees_with_the_widest_margin_of_highs(dim):
         assert answer_with_proof([*box, *loose.tolist()], dim) == expected
         seen.add(expected)
     assert seen == {True, False}
+
+
+# ---------------------------------------------------------------------- least values, rank
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_least_values_are_those_of_vertices(seed):
+    """Of a bounded polytope, by trying every vertex; unbounded where a ray of the cone falls."""
+    rng = np.random.default_rng(seed)
+    dim = int(rng.integers(1, 4))
+    rows = rng.integers(-2, 3, (int(rng.integers(1, 5)), dim + 1))
+    rows[:, -1] = np.abs(rows[:, -1])  # the origin satisfies all of them
+    box = np.concatenate([np.eye(dim), -np.eye(dim)]).astype(int)
+    bounded = np.concatenate([rows, np.column_stack([box, np.full(2 * dim, 3)])])
+    objective = rng.integers(-3, 4, dim + 1)
+    best = None
+    for chosen in combinations(range(len(bounded)), dim):
+        A = ExactArray.of(bounded[list(chosen), :-1])
+        corner = solve(A, ExactArray.of(-bounded[list(chosen), -1]))
+        if corner is None:
+            continue
+        values = [
+            sum(a * x for a, x in zip(row[:-1].tolist(), corner, strict=True)) + int(row[-1])
+            for row in [*bounded, objective]
+        ]
+        if min(values[:-1]) >= 0 and (best is None or values[-1] < best):
+            best = values[-1]
+    assert minimum(bounded.tolist(), objective.tolist()) == best
+    # Without the box it falls for ever exactly if it still falls in a box a thousand times as
+    # large (vertices are at most 2^3 * 3! away).
+    free = minimum(rows.tolist(), objective.tolist())
+    far = bounded.copy()
+    far[len(rows) :, -1] = 3000
+    at_most = minimum(far.tolist(), objective.tolist())
+    assert free == (None if at_most < minimum([[*r[:-1], min(r[-1], 1000)] for r in far.tolist()],
+                                              objective.tolist()) else at_most)  # fmt: skip
+
+
+@given(st.data())
+def test_rank_is_that_of_independent_rows(data):
+    k, n = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
+    entry = st.fractions(-3, 3, max_denominator=5)
+    left = data.draw(st.lists(st.lists(entry, min_size=k, max_size=k), min_size=n, max_size=n))
+    right = data.draw(st.lists(st.lists(entry, min_size=n, max_size=n), min_size=k, max_size=k))
+    product = ExactArray.of(left) @ ExactArray.of(right)
+    assert rank(product) <= min(k, n)
+    # The largest minor that is not zero, by the singular systems that `solve` refuses.
+    largest = 0
+    for size in range(1, n + 1):
+        for rows in combinations(range(n), size):
+            for columns in combinations(range(n), size):
+                minor = product[list(rows)][:, list(columns)]
+                if solve(minor, ExactArray.of([0] * size)) is not None:
+                    largest = size
+    assert rank(product) == largest

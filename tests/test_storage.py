@@ -39,6 +39,18 @@ CARVINGS = {
     "rational": (THIRDS, pc.Box(["-1/3", "0.1"], ["1/7", 1]), None),
     "flat": (examples.fig19(), pc.Box([0, "0.7"], [5, "0.7"]), None),
     "one point": (examples.fig19(), pc.Box([0, 1], [0, 1]), None),
+    "polytope": (
+        examples.moons(),
+        pc.Polytope([[1, "1/3"], [-1, 0], [0, -1]], ["0.7", 1, 2]),
+        None,
+    ),
+    "unbounded polytope": (examples.moons(), pc.Polytope([[1, "1/3"]], ["0.7"]), None),
+    "segment": (examples.moons(), pc.Segment(["0.1", -3], [1, 3]), None),
+    "slice": (
+        THIRDS,
+        pc.Slice(["0.1", 0], [[1, "1/3"]], domain=pc.Polytope([[1], [-1]], [1, "0.3"])),
+        None,
+    ),
     "partial": (examples.moons(), pc.Space(2), pc.Limits(max_regions=7)),
     "two cuts a unit": (HARD_TANH, pc.Space(1), None),
     "no hidden layer": (Network.from_arrays([[[1, 2]]]), pc.Space(2), None),

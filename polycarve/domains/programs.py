@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linprog
 
 from polycarve.rational import ExactArray, minimum, stack
 
@@ -18,6 +17,8 @@ FloatArray = npt.NDArray[np.float64]
 
 def deep_point(normals: FloatArray, levels: FloatArray) -> FloatArray | None:
     """Return the centre of a large ball in ``normals @ x + levels >= 0``; None if none is found."""
+    from scipy.optimize import linprog  # slow to load, and boxes do not need it
+
     d = normals.shape[1]
     if not len(levels):
         return np.zeros(d)
@@ -62,6 +63,8 @@ def bounding_box(rows: ExactArray) -> tuple[ExactArray, ExactArray] | None:
 
 def _multipliers(rows: ExactArray, d: int) -> FloatArray | None:
     """Return float multipliers for the bounds, ``(2 d, m)``: upper bounds, then lower ones."""
+    from scipy.optimize import linprog
+
     A, c = rows[:, :-1].float64, rows[:, -1].float64
     scale = np.ldexp(1.0, -np.frexp(np.abs(A).max(axis=1, initial=0.0))[1])
     found = []
