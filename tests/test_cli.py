@@ -161,3 +161,64 @@ def test_help_and_version() -> None:
         assert done.exit_code == 0
         assert verb in done.stdout
     assert run().exit_code == 2
+
+
+# ---------------------------------------------------------------------- domains
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    """Domains in files, and what is wrong with some."""
+    X = np.load(NETWORKS / "digits_slice.npz")["X"]
+    np.savez(tmp_path / "square.npz", A=[[1, 0], [-1, 0], [0, 1], [0, -1]], b=[3, 3, 3, 3])
+    np.savez(tmp_path / "digits.npz", origin=X[0], directions=[X[1] - X[0], X[2] - X[0]],
+             lo=[-1, -1], hi=[2, 2])  # fmt: skip
+    np.savez(tmp_path / "diagonal.npz", origin=[0, 0], directions=[[1, 1]])
+    np.savez(tmp_path / "half.npz", origin=[0, 0], directions=[[1, 1]], lo=[0])
+    np.savez(tmp_path / "strange.npz", C=[1])
+    (tmp_path / "text.npz").write_text("A, b")
+    return {path.stem: str(path) for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("network", "args", "regions"),
+    [
+        ("moons", ("--polytope", "square"), 66),
+        ("moons", ("--segment", "-3,-3", "3,3"), 13),
+        ("moons", ("--slice", "diagonal"), 22),
+        ("digits", ("--slice", "digits"), 1789),
+    ],
+)
+def test_domains_by_name(
+    network: str, args: tuple[str, ...], regions: int, files: dict[str, str]
+) -> None:
+    named = [files.get(arg, arg) for arg in args]
+    done = run("carve", str(NETWORKS / f"{network}.npz"), *named, "--json")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    jsonschema.validate(found, SCHEMA)
+    assert found["regions"] == regions
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((), "give one domain"),
+        (("--space", "--box", "0", "1"), "give one domain"),
+        (("--polytope", "square", "--slice", "diagonal"), "give one domain"),
+        (("--polytope", "nowhere.npz"), "nowhere.npz: no such file"),
+        (("--polytope", "text"), "is not an .npz file"),
+        (("--polytope", "strange"), "lacks A, b; it needs A, b"),
+        (("--slice", "half"), "lacks hi; it needs origin, directions, lo, hi"),
+        (("--segment", "0,0", "1"), "x1 has 1"),
+        (("--segment", "0,0", "1,b"), "'b' is not a finite number"),
+        (("--segment", "0,0,0", "1,2,3"), "3 coordinates and the network reads 2"),
+        (("--slice", "digits"), "64 coordinates and the network reads 2"),
+    ],
+)
+def test_domains_that_are_none(args: tuple[str, ...], message: str, files: dict[str, str]) -> None:
+    done = run("carve", MOONS, *(files.get(arg, arg) for arg in args))
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1

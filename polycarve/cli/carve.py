@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from polycarve.cli.domain import read_domain, with_domain_options
 from polycarve.cli.reading import read_network, with_network_options
 from polycarve.errors import DomainError
 
 if TYPE_CHECKING:  # loaded when there is something to do: help and errors come at once
     from polycarve.carving import Carving
-    from polycarve.domains import Domain
 
 SCHEMA = 1
 _STATUS = {None: 0, "regions": 3, "time": 3, "interrupt": 130}
@@ -23,8 +23,7 @@ _STATUS = {None: 0, "regions": 3, "time": 3, "interrupt": 130}
 
 @click.command()
 @click.argument("network", type=click.Path(path_type=Path))
-@click.option("--box", nargs=2, metavar="LO HI", help="The cube LO <= x <= HI in every coordinate.")
-@click.option("--space", is_flag=True, help="All of R^d.")
+@with_domain_options
 @click.option("--method", default="auto", show_default=True, help="auto, simplex, highs.")
 @click.option("--workers", default=1, show_default=True, help="Threads that share the work.")
 @click.option("--max-regions", type=int, help="Stop at so many regions.")
@@ -35,8 +34,6 @@ _STATUS = {None: 0, "regions": 3, "time": 3, "interrupt": 130}
 @with_network_options
 def carve(
     network: Path,
-    box: tuple[str, str] | None,
-    space: bool,
     method: str,
     workers: int,
     max_regions: int | None,
@@ -46,6 +43,7 @@ def carve(
     as_json: bool,
     relu_last: bool | None,
     trust_pickle: bool,
+    **place: Any,
 ) -> int:
     """Enumerate the activation regions of NETWORK (.npz, or a torch .pt) on a domain.
 
@@ -56,7 +54,7 @@ def carve(
     from polycarve.splitting.drive import Limits
 
     net = read_network(network, relu_last=relu_last, trust_pickle=trust_pickle)
-    domain = _domain(net.input_dim, box, space)
+    domain = read_domain(net.input_dim, **place)
     if out is not None and not out.parent.is_dir():
         raise DomainError(f"--out {out}: there is no folder {out.parent}.")
     begin = time.perf_counter()
@@ -79,14 +77,6 @@ def carve(
         if out is not None:
             click.echo(f"saved to {out}")
     return _STATUS[carving.stop_reason]
-
-
-def _domain(dim: int, box: tuple[str, str] | None, space: bool) -> Domain:
-    from polycarve.domains import Box, Space
-
-    if (box is None) != space:
-        raise click.UsageError("give one domain: --box LO HI, or --space")
-    return Space(dim) if box is None else Box.cube(*box, dim=dim)
 
 
 def summary(
