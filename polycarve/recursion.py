@@ -40,7 +40,7 @@ def carve(
     Parameters
     ----------
     net : Network, torch module, or (weights, biases)
-    domain : Box, Space, or [(lo, hi), ...]
+    domain : Box, Polytope, Space, Slice, Segment, or [(lo, hi), ...]
         Where to look; of the network's input dimension.
     method : str
         ``"auto"`` (see `select_method`), ``"simplex"`` or ``"highs"``.
