@@ -25,7 +25,9 @@ _STATUS = {None: 0, "regions": 3, "time": 3, "interrupt": 130}
 @click.argument("network", type=click.Path(path_type=Path))
 @click.option("--box", nargs=2, metavar="LO HI", help="The cube LO <= x <= HI in every coordinate.")
 @click.option("--space", is_flag=True, help="All of R^d.")
-@click.option("--method", default="auto", show_default=True, help="auto, simplex, highs.")
+@click.option(
+    "--method", default="auto", show_default=True, help="auto, simplex, highs, cvxpy[:SOLVER]."
+)
 @click.option("--workers", default=1, show_default=True, help="Threads that share the work.")
 @click.option("--max-regions", type=int, help="Stop at so many regions.")
 @click.option("--max-seconds", type=float, help="Stop after so long.")
