@@ -177,6 +177,10 @@ def files(tmp_path: Path) -> dict[str, str]:
     np.savez(tmp_path / "half.npz", origin=[0, 0], directions=[[1, 1]], lo=[0])
     np.savez(tmp_path / "strange.npz", C=[1])
     (tmp_path / "text.npz").write_text("A, b")
+    bounds = [f"(assert ({op} X_{j} {v}))" for j in (0, 1) for op, v in ((">=", -3), ("<=", "3.0"))]
+    declared = ["(declare-const X_0 Real)", "(declare-const X_1 Real)"]
+    (tmp_path / "property.vnnlib").write_text("\n".join([*declared, *bounds]))
+    (tmp_path / "open.vnnlib").write_text("\n".join([*declared, *bounds[:-1]]))
     return {path.stem: str(path) for path in tmp_path.iterdir()}
 
 
@@ -184,6 +188,7 @@ def files(tmp_path: Path) -> dict[str, str]:
     ("network", "args", "regions"),
     [
         ("moons", ("--polytope", "square"), 66),
+        ("moons", ("--vnnlib", "property"), 66),
         ("moons", ("--segment", "-3,-3", "3,3"), 13),
         ("moons", ("--slice", "diagonal"), 22),
         ("digits", ("--slice", "digits"), 1789),
@@ -207,6 +212,8 @@ def test_domains_by_name(
         (("--space", "--box", "0", "1"), "give one domain"),
         (("--polytope", "square", "--slice", "diagonal"), "give one domain"),
         (("--polytope", "nowhere.npz"), "nowhere.npz: no such file"),
+        (("--vnnlib", "nowhere.vnnlib"), "nowhere.vnnlib"),
+        (("--vnnlib", "open"), "X_1"),
         (("--polytope", "text"), "is not an .npz file"),
         (("--polytope", "strange"), "lacks A, b; it needs A, b"),
         (("--slice", "half"), "lacks hi; it needs origin, directions, lo, hi"),
