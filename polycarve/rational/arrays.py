@@ -121,6 +121,24 @@ class ExactArray:
         """Return the identity matrix."""
         return cls.of(np.eye(n, dtype=np.int64))
 
+    @classmethod
+    def scattered(
+        cls,
+        shape: tuple[int, int],
+        rows: npt.NDArray[np.intp],
+        columns: npt.NDArray[np.intp],
+        entries: ExactArray,
+    ) -> ExactArray:
+        """Return a matrix of zeros with entries put at places, each at most once."""
+        numerators, rounded = np.zeros(shape, dtype=object), np.zeros(shape)
+        numerators[rows, columns] = entries.numerators
+        rounded[rows, columns] = entries.float64
+        rounded.flags.writeable = False
+        exact = cls(numerators, entries.denominator)
+        exact.__dict__["float64"] = rounded  # known already: save a quotient for every zero
+        exact.__dict__["is_float64"] = entries.is_float64
+        return exact
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.numerators.shape
