@@ -56,9 +56,7 @@ def carve(
     from polycarve.recursion import carve as enumerate_regions
     from polycarve.splitting.drive import Limits
 
-    net = read_network(
-        network, relu_last=relu_last, trust_pickle=trust_pickle, drop_tail=drop_tail
-    )
+    net = read_network(network, relu_last=relu_last, trust_pickle=trust_pickle, drop_tail=drop_tail)
     domain = _domain(net.input_dim, box, space)
     if out is not None and not out.parent.is_dir():
         raise DomainError(f"--out {out}: there is no folder {out.parent}.")

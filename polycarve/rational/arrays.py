@@ -265,9 +265,26 @@ def _integer_product(
     if inner == 0:
         return np.zeros(left.shape[:-1] + right.shape[1:], dtype=object) + 0
     work = left.size * (right.shape[1] if right.ndim == 2 else 1)
-    if flint is None or left.ndim != 2 or work < _FLINT_FROM:
+    if left.ndim != 2 or work < _FLINT_FROM:
+        return np.asarray(left @ right, dtype=object)
+    # Identities, diagonals and choices of rows or columns, as normalisations and skip connections
+    # make them: a dense product would spend all its time on zeros.
+    places = _only_entries(left)
+    if places is not None:
+        entries = left[np.arange(len(left)), places]
+        return np.asarray((entries if right.ndim == 1 else entries[:, None]) * right[places])
+    places = _only_entries(right.T) if right.ndim == 2 else None
+    if places is not None:
+        return np.asarray(left[:, places] * right[places, np.arange(right.shape[1])])
+    if flint is None:
         return np.asarray(left @ right, dtype=object)
     columns = right if right.ndim == 2 else right[:, None]
     product = flint.fmpz_mat(left.tolist()) * flint.fmpz_mat(columns.tolist())
     whole = np.array([[int(x) for x in row] for row in product.tolist()], dtype=object)
     return whole.reshape(left.shape[:-1] + right.shape[1:])
+
+
+def _only_entries(matrix: npt.NDArray[np.object_]) -> npt.NDArray[np.intp] | None:
+    """Return where each row has its only entry that is not zero, None if a row has several."""
+    filled = matrix.astype(bool)
+    return filled.argmax(axis=1) if (filled.sum(axis=1) <= 1).all() else None

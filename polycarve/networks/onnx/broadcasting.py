@@ -23,6 +23,7 @@ from polycarve.networks.onnx.values import (
     Tensor,
     UnreadableError,
     Value,
+    afforded,
     told,
 )
 from polycarve.rational import ExactArray
@@ -34,7 +35,8 @@ def exact(node: Node, array: Any) -> ExactArray:
     """Return constants exactly, or say that they are no numbers."""
     if isinstance(array, np.ndarray) and array.dtype.kind not in "fiuO":
         raise UnreadableError("it computes with text or truth values; make them numbers")
-    return numbers(array, f"constants of node {node.label}")
+    with np.errstate(invalid="ignore"):  # NaN that cannot be cast is refused as any other
+        return numbers(array, f"constants of node {node.label}")
 
 
 def plain(found: ExactArray) -> Constant:
@@ -75,6 +77,7 @@ def aligned(node: Node, parts: Sequence[Tensor]) -> tuple[tuple[int, ...], int |
 
 def origins(value: Value, features: tuple[int, ...]) -> Places:
     """Return which entry of a value each entry of its broadcast is."""
+    afforded(math.prod(features), value.size)
     places = np.arange(value.size).reshape(value.features)
     return np.broadcast_to(places, features).ravel()
 

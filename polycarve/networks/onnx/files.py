@@ -58,6 +58,8 @@ def _checked(model: Any) -> Any:
         raise NetworkError("it holds no ONNX graph; the file is something else, or cut off.")
     if not model.graph.node:
         raise NetworkError("its graph has no nodes, so there is nothing to carve.")
+    if not all(isinstance(text, str) for text in _texts(model.graph)):
+        raise NetworkError("some of its names are no text; the file is damaged.")
     opset = opset_of(model)
     if not opset:
         raise NetworkError("it does not say which operator set it uses; the file may be cut off.")
@@ -78,6 +80,13 @@ def opset_of(model: Any) -> int:
     """Return the version of the standard operators, 0 where it is not said."""
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     return int(max(versions, default=0))
+
+
+def _texts(graph: Any) -> Iterator[Any]:
+    for node in graph.node:
+        yield from (node.op_type, node.name, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
+    yield from (part.name for part in (*graph.input, *graph.output, *graph.initializer))
 
 
 def _tensors(graph: Any) -> Iterator[Any]:
@@ -133,7 +142,8 @@ def array(tensor: Any, name: str) -> Constant:
     if tensor.data_type == TensorProto.STRING:
         return numbers.astype(str)
     if tensor.data_type == TensorProto.BFLOAT16:
-        return numbers.astype(np.float32)
+        with np.errstate(invalid="ignore"):
+            return numbers.astype(np.float32)
     return numbers
 
 

@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from polycarve.errors import NetworkError
 from polycarve.networks.activation import RELU
 from polycarve.networks.network import Layer
 from polycarve.networks.onnx.graphs import label_of
+from polycarve.networks.onnx.values import LARGEST
 from polycarve.networks.onnx.walking import Step, Walk
 from polycarve.rational import ExactArray
 
@@ -36,6 +38,11 @@ class Draft:
 
     def layer(self) -> Layer:
         size = self.steps[-1].value.size
+        if self.weight is None and size**2 > LARGEST:
+            raise NetworkError(
+                f"the tensor {self.steps[-1].tensor!r} would be a layer of {size} units that read "
+                f"{size}; fold it into the next layer before exporting."
+            )
         weight = ExactArray.eye(size) if self.weight is None else self.weight
         zeros = ExactArray.of(np.zeros(size, dtype=np.int64))
         bias = zeros if self.bias is None else self.bias

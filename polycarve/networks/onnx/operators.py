@@ -84,7 +84,7 @@ FOLLOWERS = ENDINGS | {
     "ai.onnx.ml.LabelEncoder",
 }
 
-LEAVE_OFF = "leave it off with drop_tail=True (--drop-tail): the regions do not depend on it"
+LEAVE_OFF = "drop_tail=True (--drop-tail) leaves this off: the regions do not depend on it"
 IN_THE_MIDDLE = "it is not piecewise linear and other layers follow it; use a Relu there"
 
 _ADVICE = {

@@ -26,6 +26,7 @@ from polycarve.networks.onnx.values import (
     Tensor,
     UnreadableError,
     Value,
+    afforded,
     shape_of,
     told,
 )
@@ -37,18 +38,18 @@ def matmul(node: Node) -> Result:
 
 
 def _product(node: Node, left: Tensor, right: Tensor) -> Affine:
+    if isinstance(left, Value) and isinstance(right, Value):
+        raise UnreadableError("it multiplies two computed values; one must be a constant")
     shapes = shape_of(left), shape_of(right)
     if not all(shapes) or shapes[0][-1] != shapes[1][-2:][0]:
         raise NetworkError(
             f"node {node.label}: matrices of shapes {told(left)} and {told(right)} do not fit "
             f"together."
         )
-    if isinstance(left, Value):
-        if isinstance(right, Value):
-            raise UnreadableError("it multiplies two computed values; one must be a constant")
+    if isinstance(left, Value) and isinstance(right, np.ndarray):
         matrix = right[:, None] if right.ndim == 1 else right
         return _applied(node, np.swapaxes(matrix, -1, -2), left, -1, vector=right.ndim == 1)
-    if isinstance(right, Value):
+    if isinstance(left, np.ndarray) and isinstance(right, Value):
         matrix = left[None, :] if left.ndim == 1 else left
         return _applied(node, matrix, right, -2, vector=left.ndim == 1)
     raise UnreadableError("both its sides are constant; make their product a constant")
@@ -92,10 +93,11 @@ def _repeated(node: Node, matrix: Constant, before: int, after: int) -> ExactArr
     if before == after == 1:
         return exact(node, matrix)
     n, m = matrix.shape
+    size = (before * n * after, before * m * after)
+    afforded(*size)
     i, r, c, j = np.ix_(*(np.arange(k) for k in (before, n, m, after)))
     rows, columns = (i * n + r + 0 * c) * after + j, (i * m + c + 0 * r) * after + j
     entries = spread(exact(node, matrix)[None, :, :, None], (before, n, m, after))
-    size = (before * n * after, before * m * after)
     return ExactArray.scattered(size, rows.ravel(), columns.ravel(), entries)
 
 
@@ -110,9 +112,10 @@ def gemm(node: Node) -> Result:
     added = node.optional(2)
     if added is None or beta == 0:
         return Affine(terms, None, shape, batch)
-    if aligned(node, [Value(0, shape, batch), added])[0] != shape:
-        raise NetworkError(f"node {node.label} adds {told(added)} to a matrix of {shape}.")
-    features = Value(0, shape, batch).features
+    whole = Value(0, shape, batch)
+    if aligned(node, [whole, added])[0] != shape:
+        raise NetworkError(f"node {node.label} adds {told(added)} to a matrix of {told(whole)}.")
+    features = whole.features
     if isinstance(added, Value):  # a skip connection
         columns = origins(added, features)
         more = chosen(columns, added.size, exact(node, np.full(len(columns), beta)))

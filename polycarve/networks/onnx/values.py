@@ -19,6 +19,9 @@ Constant = npt.NDArray[Any]
 # that whatever is computed from it can be told from what is not.
 OPEN = 2**31 - 1
 
+# Entries of a layer's matrix: the same in exact numbers takes gigabytes.
+LARGEST = 10**8
+
 
 class UnreadableError(Exception):
     """Why a node cannot become layers, and what to do about it."""
@@ -135,6 +138,15 @@ class Node:
         if not -rank <= axis < rank:
             raise NetworkError(f"node {self.label}: there is no axis {axis} among {rank}.")
         return axis % rank
+
+
+def afforded(n: int, m: int) -> None:
+    """Refuse a matrix that would fill the memory."""
+    if n * m > LARGEST:
+        raise UnreadableError(
+            f"as a layer it would be a matrix of {n} x {m} numbers; fold it into the next layer "
+            f"before exporting"
+        )
 
 
 def is_whole(array: Constant) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from polycarve.errors import NetworkError, UnsupportedLayerError
 from polycarve.networks.onnx import operators
-from polycarve.networks.onnx.files import array, opset_of
+from polycarve.networks.onnx.files import array, in_short, opset_of
 from polycarve.networks.onnx.graphs import attributes_of, label_of, producers_of, shape_of_entry
 from polycarve.networks.onnx.values import (
     Affine,
@@ -91,10 +91,10 @@ class Walk:
         inputs = [self._tensor(name, f"node {label}") for name in proto.input]
         readable = [tensor for tensor in inputs if not isinstance(tensor, Unread)]
         result: Result | Unread = UNREAD
-        if key not in operators.OPERATORS:
-            self.refused[place] = operators.advice(key)
-        elif len(readable) < len(inputs):
+        if len(readable) < len(inputs) and key in {*operators.OPERATORS, *operators.FOLLOWERS}:
             self.blocked.add(place)
+        elif key not in operators.OPERATORS:
+            self.refused[place] = operators.advice(key)
         else:
             node = Node(label, tuple(readable), attributes_of(proto, label), self.opset)
             try:
@@ -102,6 +102,11 @@ class Walk:
             except UnreadableError as reason:
                 self.refused[place] = str(reason)
                 self.is_mixed |= isinstance(reason, MixedError)
+            except NetworkError:
+                raise
+            except (TypeError, ValueError, IndexError, ArithmeticError, MemoryError) as error:
+                # Attributes of the wrong kind, absurd sizes: whatever a damaged file may hold.
+                raise NetworkError(f"node {label} is broken: {in_short(error)}") from None
         if len(proto.output) == 0 or not proto.output[0]:
             raise NetworkError(f"node {label} has no output.")
         self.tensors[proto.output[0]] = self._kept(result, place, proto.output[0])
@@ -154,10 +159,14 @@ class Walk:
     def end(self, drop_tail: bool) -> int:
         """Return the step that is the output, or say all that stands in its way."""
         tail = self.tail
-        if self.refused:
-            reasons = {place: self._reason(place) for place in sorted(self.refused)}
-            if not drop_tail or any(why != operators.LEAVE_OFF for why in reasons.values()):
-                raise UnsupportedLayerError(self._complaint(reasons))
+        reasons = {place: self._reason(place) for place in sorted(self.refused)}
+        if any(why != operators.LEAVE_OFF for why in reasons.values()):
+            unknown = [k for k in self.blocked if self._key(k) not in operators.OPERATORS]
+            reasons |= {k: operators.advice(self._key(k)) for k in sorted(unknown)}
+            supported = f" Supported: {operators.SUPPORTED}."
+            raise UnsupportedLayerError(self._complaint(reasons) + supported)
+        if reasons and not drop_tail:
+            raise UnsupportedLayerError(self._complaint(reasons))
         names = [output.name for output in self.graph.output]
         ends = [name for name in names if self.origin.get(name) not in tail]
         if len(names) > 1 and not drop_tail:
@@ -199,6 +208,7 @@ class Walk:
 
     def _complaint(self, reasons: dict[int, str]) -> str:
         told = []
+        # By reason: a deep network of one unsupported kind is one sentence.
         for reason in dict.fromkeys(reasons.values()):
             names = [
                 f"{label_of(self.nodes[place])} ({self._key(place)})"
@@ -206,7 +216,7 @@ class Walk:
                 if why == reason
             ]
             told.append(f"{', '.join(names)}: {reason}")
-        return f"cannot read {'; '.join(told)}. Supported: {operators.SUPPORTED}."
+        return f"cannot read {'; '.join(told)}."
 
 
 def _joined(
