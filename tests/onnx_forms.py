@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from onnx import ModelProto
 
-from tests.onnx_models import model, node
+from tests.onnx_models import model, node, onnx
 
 RNG = np.random.default_rng(5)
 W, V = RNG.integers(-8, 9, (3, 4)) / 4.0, RNG.integers(-8, 9, (4, 2)) / 4.0
@@ -55,7 +54,7 @@ SHAPED = {
     "rest": np.array([-1], np.int64),
 }
 
-Case = tuple[Callable[[], ModelProto], Callable[[np.ndarray], np.ndarray], int]
+Case = tuple[Callable[[], "onnx.ModelProto"], Callable[[np.ndarray], np.ndarray], int]
 
 # name: the model, what it computes, and how many layers it is read as
 FORMS: dict[str, Case] = {

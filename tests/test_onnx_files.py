@@ -144,6 +144,26 @@ def test_what_a_classifier_ends_in_is_dropped_on_demand(end):
     assert results(made, drop_tail=True)[2] == "layer 2: 4 -> 4"
 
 
+def test_a_tail_of_several_layers_is_refused():
+    nodes = node("Softmax", "m", "a"), node("Sigmoid", "r", "b"), node("Add", "a b")
+    with pytest.raises(NetworkError, match="it ends in several layers, m and r; one is needed"):
+        read(small(*nodes), drop_tail=True)
+
+
+def test_matrices_that_fill_the_memory_are_refused():
+    for nodes, why in (
+        ([node("Mul", "x two")], "a matrix of 20000 x 20000 numbers; fold it"),
+        ([node("Relu", "x", "a"), node("Add", "x a")], "a matrix of 20000 x 40000 numbers"),
+        ([node("Relu", "x")], "would be a layer of 20000 units that read 20000"),
+    ):
+        made = model(*nodes, shape=("n", 20000), constants={"two": np.array(2.0)})
+        with pytest.raises(NetworkError, match=why):
+            read(made)
+    big = model(node("MatMul", "x W"), shape=("n", 200, 200), constants={"W": np.zeros((200, 200))})
+    with pytest.raises(NetworkError, match="a matrix of 40000 x 40000 numbers"):
+        read(big)
+
+
 def test_drop_tail_of_a_network_without_one_changes_nothing():
     made = small(node("MatMul", "r S"))
     assert read(made, drop_tail=True) == read(made)
@@ -173,7 +193,7 @@ def test_piecewise_linear_ends_are_not_dropped():
     "nodes", [[node("MatMul", "r S", "y")], [node("Softmax", "m", "y")]], ids=["layers", "tails"]
 )
 def test_several_outputs_are_refused(nodes, drop_tail):
-    with pytest.raises(NetworkError, match=r"outputs|leaves this off"):
+    with pytest.raises(NetworkError, match=r"2 outputs|leaves this off|several layers"):
         read(small(*nodes, outputs=["y", "r"]), drop_tail=drop_tail)
 
 
@@ -221,6 +241,10 @@ GRAPHS = {
     "nothing": (onnx.ModelProto, "holds no ONNX graph"),
     "no graph": (without("graph"), "holds no ONNX graph"),
     "no nodes": (lambda: changed(lambda m: m.graph.ClearField("node")), "no nodes"),
+    "sparse weights": (
+        lambda: changed(lambda m: m.graph.sparse_initializer.add()),
+        "sparse tensors, which are not read",
+    ),
     "no operator set": (without("opset_import"), "does not say which operator set"),
     "an old operator set": (lambda: small(opset=6), "operator set 6; 7 or newer"),
     "no output": (lambda: changed(lambda m: m.graph.ClearField("output")), "no output"),

@@ -67,7 +67,7 @@ def compare(
             raise NetworkError(
                 f"layer {number + 1} computes something else than the tensor "
                 f"{made[number][0]!r} that it was read from, by onnx's reference evaluator. "
-                f"Please report this file."
+                f"If nothing in the file depends on the size of the batch, please report it."
             )
 
 
@@ -88,7 +88,7 @@ def _run(
     made: Sequence[tuple[str, Value]],
 ) -> list[FloatArray]:
     name, value = entry
-    each = 1
+    each = 1  # so many samples at a time
     if value.batch is not None:
         each = len(points) if value.shape[value.batch] == OPEN else value.shape[value.batch]
     found: list[list[FloatArray]] = [[] for _ in made]

@@ -27,6 +27,7 @@ from polycarve.networks.onnx.values import (
     UnreadableError,
     Value,
     is_whole,
+    one_sample,
     told,
 )
 from polycarve.rational import ExactArray
@@ -54,7 +55,7 @@ def _summed(node: Node, parts: Sequence[Tensor], signs: Sequence[int]) -> Result
     if len(constants) == len(parts):
         return _folded(node, constants, signs)
     shape, batch = aligned(node, parts)
-    features = Value(0, shape, batch).features
+    features = one_sample(shape, batch)
     terms: list[tuple[Value, ExactArray | None]] = []
     bias = None
     for part, sign in zip(parts, signs, strict=True):
@@ -120,7 +121,7 @@ def divide(node: Node) -> Result:
 
 def _scaled(node: Node, value: Value, constant: Constant, factor: ExactArray) -> Affine:
     shape, batch = aligned(node, [value, constant])
-    features = Value(0, shape, batch).features
+    features = one_sample(shape, batch)
     weight = _scale(value, features, spread(factor, features))
     return Affine(((value, weight),), None, shape, batch)
 
@@ -132,7 +133,7 @@ def scaler(node: Node) -> Result:
         raise UnreadableError("it scales a constant; make the result a constant")
     offset, scale = (np.array(node.attribute(name)) for name in ("offset", "scale"))
     shape, batch = aligned(node, [value, offset, scale])
-    features = Value(0, shape, batch).features
+    features = one_sample(shape, batch)
     if shape != value.shape:
         raise NetworkError(f"node {node.label} has {len(offset)} offsets for {told(value)}.")
     factor = spread(exact(node, scale), features)

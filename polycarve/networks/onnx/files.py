@@ -56,6 +56,8 @@ def _checked(model: Any) -> Any:
 
     if not model.ir_version or not model.HasField("graph"):
         raise NetworkError("it holds no ONNX graph; the file is something else, or cut off.")
+    if model.graph.sparse_initializer:
+        raise NetworkError("it stores sparse tensors, which are not read. Store them densely.")
     if not model.graph.node:
         raise NetworkError("its graph has no nodes, so there is nothing to carve.")
     if not all(isinstance(text, str) for text in _texts(model.graph)):

@@ -57,7 +57,7 @@ class Value:
     @property
     def features(self) -> tuple[int, ...]:
         """The shape of one sample."""
-        return tuple(1 if axis == self.batch else n for axis, n in enumerate(self.shape))
+        return one_sample(self.shape, self.batch)
 
     @property
     def size(self) -> int:
@@ -105,7 +105,6 @@ class Node:
     label: str
     inputs: tuple[Tensor | None, ...]
     attributes: Mapping[str, Any]
-    opset: int
 
     def optional(self, place: int) -> Tensor | None:
         return self.inputs[place] if place < len(self.inputs) else None
@@ -138,6 +137,11 @@ class Node:
         if not -rank <= axis < rank:
             raise NetworkError(f"node {self.label}: there is no axis {axis} among {rank}.")
         return axis % rank
+
+
+def one_sample(shape: tuple[int, ...], batch: int | None) -> tuple[int, ...]:
+    """Return a shape with a batch of one."""
+    return tuple(1 if axis == batch else n for axis, n in enumerate(shape))
 
 
 def afforded(n: int, m: int) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from polycarve.errors import NetworkError, UnsupportedLayerError
 from polycarve.networks.onnx import operators
-from polycarve.networks.onnx.files import array, in_short, opset_of
+from polycarve.networks.onnx.files import array, in_short
 from polycarve.networks.onnx.graphs import attributes_of, label_of, producers_of, shape_of_entry
 from polycarve.networks.onnx.values import (
     Affine,
@@ -19,6 +19,8 @@ from polycarve.networks.onnx.values import (
     Tensor,
     UnreadableError,
     Value,
+    afforded,
+    one_sample,
 )
 from polycarve.rational import ExactArray, stack
 
@@ -57,7 +59,7 @@ class Walk:
     """
 
     def __init__(self, model: Any, entry: Any, batch: int | None) -> None:
-        self.graph, self.opset = model.graph, opset_of(model)
+        self.graph = model.graph
         self.nodes = list(model.graph.node)
         self.input = Value(0, shape_of_entry(entry, batch), batch)
         self.steps: list[Step] = []
@@ -90,15 +92,17 @@ class Walk:
         label, key = label_of(proto), operators.key_of(proto.op_type, proto.domain)
         inputs = [self._tensor(name, f"node {label}") for name in proto.input]
         readable = [tensor for tensor in inputs if not isinstance(tensor, Unread)]
-        result: Result | Unread = UNREAD
+        result: Tensor | Unread = UNREAD
+        if len(proto.output) == 0 or not proto.output[0]:
+            raise NetworkError(f"node {label} has no output.")
         if len(readable) < len(inputs) and key in {*operators.OPERATORS, *operators.FOLLOWERS}:
             self.blocked.add(place)
         elif key not in operators.OPERATORS:
             self.refused[place] = operators.advice(key)
         else:
-            node = Node(label, tuple(readable), attributes_of(proto, label), self.opset)
+            node = Node(label, tuple(readable), attributes_of(proto, label))
             try:
-                result = operators.OPERATORS[key](node)
+                result = self._kept(operators.OPERATORS[key](node), place, proto.output[0])
             except UnreadableError as reason:
                 self.refused[place] = str(reason)
                 self.is_mixed |= isinstance(reason, MixedError)
@@ -107,9 +111,7 @@ class Walk:
             except (TypeError, ValueError, IndexError, ArithmeticError, MemoryError) as error:
                 # Attributes of the wrong kind, absurd sizes: whatever a damaged file may hold.
                 raise NetworkError(f"node {label} is broken: {in_short(error)}") from None
-        if len(proto.output) == 0 or not proto.output[0]:
-            raise NetworkError(f"node {label} has no output.")
-        self.tensors[proto.output[0]] = self._kept(result, place, proto.output[0])
+        self.tensors[proto.output[0]] = result
         for name in proto.output[1:]:
             self.tensors[name] = UNREAD
             if name and not isinstance(result, Unread) and self._is_read(name):
@@ -128,10 +130,10 @@ class Walk:
         outputs = [output.name for output in self.graph.output]
         return name in outputs or any(name in self.nodes[k].input for k in self.needed)
 
-    def _kept(self, result: Result | Unread, place: int, tensor: str) -> Tensor | Unread:
+    def _kept(self, result: Result, place: int, tensor: str) -> Tensor:
         """Return what later nodes read of a result, which may be a new step."""
         if isinstance(result, Affine):
-            reads, weight = _joined(result.terms)
+            reads, weight = _joined(result)
             value = Value(len(self.steps) + 1, result.shape, result.batch)
             self.steps.append(Step(place, tensor, value, reads, weight, result.bias, False))
             return value
@@ -142,7 +144,7 @@ class Walk:
             return value
         if isinstance(result, Value):
             self.results[place] = "no change" if self._keeps_shape(place) else "shape only"
-        elif not isinstance(result, Unread):
+        else:
             self.results[place] = "constant"
         return result
 
@@ -175,16 +177,16 @@ class Walk:
                 f"onnx.utils.extract_model makes a file with one of them."
             )
         ends += [name for place in sorted(tail) for name in self.nodes[place].input]
-        found = [self._tensor(name, "its output") for name in ends]
-        last = {tensor.step for tensor in found if isinstance(tensor, Value)}
+        found = {name: self._tensor(name, "its output") for name in ends}
+        last = {tensor.step: name for name, tensor in found.items() if isinstance(tensor, Value)}
         if len(last) > 1:
             raise NetworkError(
-                f"it has several outputs that are not made of one layer: {', '.join(names)}. "
+                f"it ends in several layers, {' and '.join(last.values())}; one is needed. "
                 f"onnx.utils.extract_model makes a file with one of them."
             )
         if not last:
             raise NetworkError(f"its output {names[0]} does not depend on its input.")
-        return last.pop()
+        return last.popitem()[0]
 
     def _reason(self, place: int) -> str:
         key = self._key(place)
@@ -219,12 +221,13 @@ class Walk:
         return f"cannot read {'; '.join(told)}."
 
 
-def _joined(
-    terms: Iterable[tuple[Value, ExactArray | None]],
-) -> tuple[tuple[int, ...], ExactArray | None]:
+def _joined(result: Affine) -> tuple[tuple[int, ...], ExactArray | None]:
     """Return the values that a sum reads, each once, and one matrix for all of them."""
+    sizes = {value.step: value.size for value, _ in result.terms}
+    if len(result.terms) > 1:
+        afforded(math.prod(one_sample(result.shape, result.batch)), sum(sizes.values()))
     found: dict[int, ExactArray | None] = {}
-    for value, weight in terms:
+    for value, weight in result.terms:
         if value.step not in found:
             found[value.step] = weight
             continue
@@ -233,6 +236,5 @@ def _joined(
         found[value.step] = both[0] + both[1]
     if len(found) == 1:
         return tuple(found), next(iter(found.values()))
-    sizes = {value.step: value.size for value, _ in terms}
     blocks = [ExactArray.eye(sizes[k]) if w is None else w for k, w in found.items()]
     return tuple(found), stack(blocks, axis=1)
