@@ -64,6 +64,11 @@ FORMS: dict[str, Case] = {
         plain,
         2,
     ),
+    "Gemm, square and transposed": (
+        lambda: hidden(node("Gemm", "x W B", "g"), node("Gemm", "g S", "h", transB=1)),
+        lambda x: relu((x @ W + B) @ S.T) @ V,
+        3,
+    ),
     "Gemm with factors": (
         lambda: hidden(node("Gemm", "x W B", "h", alpha=0.5, beta=-3.0)),
         lambda x: relu(0.5 * x @ W - 3 * B) @ V,

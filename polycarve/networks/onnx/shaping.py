@@ -72,8 +72,6 @@ def squeeze(node: Node) -> Result:
     if axes is None:
         axes = [axis for axis, n in enumerate(shape) if n == 1]
     gone = {node.axis(axis, len(shape)) for axis in axes}
-    if isinstance(tensor, Value) and tensor.batch in gone:
-        raise MixedError
     return reshaped(node, tensor, tuple(n for axis, n in enumerate(shape) if axis not in gone))
 
 
