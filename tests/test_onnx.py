@@ -240,3 +240,28 @@ def test_the_check_sees_what_depends_on_the_size_of_the_batch():
     made = model(*nodes, node("Mul", "x f"), constants={"zero": np.array(0)})
     with pytest.raises(NetworkError, match="computes something else"):
         read(made)
+
+
+def test_the_check_sees_a_wrong_order_at_the_end(monkeypatch):
+    from polycarve.networks.onnx import operators
+    from polycarve.networks.onnx.values import Value
+
+    def careless(one):
+        given = one.input(0)
+        return Value(given.step, (given.shape[0], 3, 2), 0)
+
+    made = model(node("Relu", "x", "r"), node("Transpose", "r", perm=[0, 2, 1]), shape=("n", 2, 3))
+    with pytest.raises(NetworkError, match="puts the computed numbers in another order"):
+        read(made)
+    monkeypatch.setitem(operators.OPERATORS, "Transpose", careless)
+    with pytest.raises(NetworkError, match="computes something else than the tensor 'y'"):
+        read(made)
+
+
+def test_what_cannot_be_checked_is_refused():
+    constants = {"a": np.full((3, 2), 1e200), "b": np.full((2, 2), 1e200)}
+    nodes = node("MatMul", "x a", "h"), node("MatMul", "h b")
+    with pytest.raises(NetworkError, match="'y' leave the range of float64"):
+        read(model(*nodes, constants=constants, dtype="float64"))
+    constants["b"] *= 1e-200
+    assert read(model(*nodes, constants=constants, dtype="float64")).n_outputs == 2

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("onnx")
 
+import polycarve as pc
 from tests.onnx_models import evaluated, model, node, read
 
 relaxed = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -50,6 +51,11 @@ class Sequence:
         self.nodes.append(node(op, inputs, f"v{len(self.functions) + 1}", **attributes))
         self.functions.append(function)
         self.shape = self.shape if shape is None else tuple(shape)
+
+    def preactivations(self, x: list[Fraction]) -> list[Fraction]:
+        """Return what each ReLU reads, of all of them."""
+        values = self.values(x)
+        return [z for k in self.relus for z in values[k].ravel()]
 
     def values(self, x: list[Fraction]) -> list[Array]:
         sizes = [1 if isinstance(n, str) else n for n in self.entry]
@@ -215,3 +221,19 @@ def test_random_sequences(seq: Sequence, seed: int) -> None:
         scale = 1e-12 * max(1.0, *(abs(float(v)) for part in values for v in part.ravel()))
         np.testing.assert_allclose(net(row), output, rtol=1e-12, atol=scale)
         np.testing.assert_allclose(told, output, rtol=1e-12, atol=scale)
+
+
+@settings(relaxed, max_examples=60)
+@given(seq=sequences(), seed=st.integers(0, 99))
+def test_random_sequences_are_carved(seq: Sequence, seed: int) -> None:
+    net = read(model(*seq.nodes, shape=seq.entry, constants=seq.constants, outputs=[seq.name()]))
+    carving = pc.carve(net, pc.Box.cube(-2, 2, dim=net.input_dim), limits=pc.Limits(300))
+    for region in carving:
+        if region.point_is_interior:
+            zs = seq.preactivations([Fraction(value) for value in region.point.tolist()])
+            assert [int(z > 0) for z in zs] == region.pattern.tolist()
+    if carving.complete:
+        listed = {tuple(row) for row in carving.patterns.tolist()}
+        for x in np.random.default_rng(seed).uniform(-2, 2, (40, net.input_dim)).tolist():
+            zs = seq.preactivations([Fraction(value) for value in x])
+            assert tuple(int(z > 0) for z in zs) in listed  # a random point lies on no cut

@@ -73,5 +73,6 @@ def _account(model: Any, drop_tail: bool) -> tuple[Network, list[NodeRow]]:
         (entry.name, walk.input),
         layers,
         [(draft.steps[-1].tensor, draft.steps[-1].value) for draft in drafts],
+        list(walk.ends.items()),
     )
     return net, rows(walk, drafts, layers)

@@ -33,6 +33,7 @@ def compare(
     entry: tuple[str, Value],
     layers: Sequence[Layer],
     made: Sequence[tuple[str, Value]],
+    ends: Sequence[tuple[str, Value]],
 ) -> None:
     """Refuse layers that compute something else than the tensors they were read from.
 
@@ -45,12 +46,15 @@ def compare(
     layers : sequence of Layer
     made : sequence of names and Values
         The tensor that holds the result of each layer.
+    ends : sequence of names and Values
+        Tensors that hold the result of the last layer once more, in another shape perhaps.
     """
     name, value = entry
     points = _points(value)
+    asked = [*made, *ends]
     try:
-        evaluator = _evaluator(model, nodes, name, [tensor for tensor, _ in made])
-        theirs = _run(evaluator, entry, points, made)
+        evaluator = _evaluator(model, nodes, name, [tensor for tensor, _ in asked])
+        theirs = _run(evaluator, entry, points, asked)
     except NetworkError:
         raise
     except Exception as error:
@@ -61,14 +65,26 @@ def compare(
     for number, layer in enumerate(layers):
         with np.errstate(all="ignore"):
             ours, allowed = _with_bound(layer, theirs)
-            there = theirs[number + 1]
-            agrees = (np.abs(ours - there) <= allowed) | ~np.isfinite(allowed)
-        if not agrees.all():
+            agrees = np.abs(ours - theirs[number + 1]) <= allowed
+        is_finite = np.isfinite(allowed)
+        if not is_finite.any(axis=0).all():
             raise NetworkError(
-                f"layer {number + 1} computes something else than the tensor "
-                f"{made[number][0]!r} that it was read from, by onnx's reference evaluator. "
-                f"If nothing in the file depends on the size of the batch, please report it."
+                f"the values of the tensor {made[number][0]!r} leave the range of float64, so "
+                f"nothing checks what was read. Rescale the layers."
             )
+        if not (agrees | ~is_finite).all():
+            raise NetworkError(_differs(number + 1, made[number][0]))
+    for place, (tensor, _) in enumerate(ends, start=len(made) + 1):
+        if not np.array_equal(theirs[place], theirs[len(made)], equal_nan=True):
+            raise NetworkError(_differs(len(made), tensor))
+
+
+def _differs(number: int, tensor: str) -> str:
+    return (
+        f"layer {number} computes something else than the tensor {tensor!r} that it was read "
+        f"from, by onnx's reference evaluator. If nothing in the file depends on the size of the "
+        f"batch, please report it."
+    )
 
 
 def _points(value: Value) -> FloatArray:

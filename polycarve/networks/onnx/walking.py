@@ -56,6 +56,8 @@ class Walk:
         The nodes that cannot be read, with the reason for each.
     is_mixed : bool
         Whether that is because samples are not kept apart.
+    ends : dict
+        The tensors that are the output, by their names, once `end` has found them.
     """
 
     def __init__(self, model: Any, entry: Any, batch: int | None) -> None:
@@ -68,6 +70,7 @@ class Walk:
         self.is_mixed = False
         self.origin = producers_of(self.graph, self.nodes)
         self.results: dict[int, str] = {}
+        self.ends: dict[str, Value] = {}
         self._stored = {tensor.name: tensor for tensor in self.graph.initializer}
         self.tensors: dict[str, Tensor | Unread] = {entry.name: self.input}
         self.needed = self._needed()
@@ -178,7 +181,8 @@ class Walk:
             )
         ends += [name for place in sorted(tail) for name in self.nodes[place].input]
         found = {name: self._tensor(name, "its output") for name in ends}
-        last = {tensor.step: name for name, tensor in found.items() if isinstance(tensor, Value)}
+        self.ends = {n: tensor for n, tensor in found.items() if isinstance(tensor, Value)}
+        last = {tensor.step: name for name, tensor in self.ends.items()}
         if len(last) > 1:
             raise NetworkError(
                 f"it ends in several layers, {' and '.join(last.values())}; one is needed. "
