@@ -45,9 +45,10 @@ def carve(
     as_json: bool,
     relu_last: bool | None,
     trust_pickle: bool,
+    drop_tail: bool,
     **place: Any,
 ) -> int:
-    """Enumerate the activation regions of NETWORK (.npz, or a torch .pt) on a domain.
+    """Enumerate the activation regions of NETWORK (.npz, .onnx, torch's .pt) on a domain.
 
     What was found until a limit or Ctrl-C stopped it is reported and saved all the same; the exit
     status is then 3 or 130.
@@ -55,7 +56,7 @@ def carve(
     from polycarve.recursion import carve as enumerate_regions
     from polycarve.splitting.drive import Limits
 
-    net = read_network(network, relu_last=relu_last, trust_pickle=trust_pickle)
+    net = read_network(network, relu_last=relu_last, trust_pickle=trust_pickle, drop_tail=drop_tail)
     domain = read_domain(net.input_dim, **place)
     if out is not None and not out.parent.is_dir():
         raise DomainError(f"--out {out}: there is no folder {out.parent}.")
