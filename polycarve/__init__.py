@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from polycarve.recursion import region_at as region_at
     from polycarve.recursion import select_method as select_method
     from polycarve.region import Region as Region
+    from polycarve.segments import SegmentCarvings as SegmentCarvings
+    from polycarve.segments import carve_segments as carve_segments
     from polycarve.splitting.drive import Limits as Limits
     from polycarve.storage import load as load
 
@@ -43,9 +45,11 @@ _HOMES = {
     "Polytope": "polycarve.domains",
     "Region": "polycarve.region",
     "Segment": "polycarve.domains",
+    "SegmentCarvings": "polycarve.segments",
     "Slice": "polycarve.domains",
     "Space": "polycarve.domains",
     "carve": "polycarve.recursion",
+    "carve_segments": "polycarve.segments",
     "count_regions": "polycarve.recursion",
     "load": "polycarve.storage",
     "region_at": "polycarve.recursion",
