@@ -1,8 +1,8 @@
 """How long the breakpoints along many segments take, beside carving them one at a time.
 
 Run as `test_bench_carving.py` says. What is timed is `polycarve.carve_segments` as a whole. A
-sample of the segments is carved with the network restricted to them, which must give the same
-counts; how many times longer that takes for a segment is in ``extra_info``. No time is asserted.
+sample of the segments is carved alone, which must give the same counts; how many times longer that
+takes for a segment is in ``extra_info``. No time is asserted.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import pytest
 from networks import cases
 
 import polycarve as pc
-from polycarve.networks.network import Layer, Network
-from polycarve.rational import ExactArray
+from polycarve.networks import Network
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -90,13 +89,7 @@ def test_segments(benchmark: Any, name: str) -> None:
 
 
 def carve_one(bundle: Bundle, i: int, regions: int) -> float:
-    """Carve a segment as a network of one input; return the seconds."""
+    """Carve a segment alone; return the seconds."""
     begin = time.perf_counter()
-    start, end = ExactArray.of(bundle.X0[i]), ExactArray.of(bundle.X1[i])
-    along = Layer((end - start).reshape(-1, 1), start, None, (0,))
-    layers = [
-        Layer(layer.weight, layer.bias, layer.activation, tuple(v + 1 for v in layer.inputs))
-        for layer in bundle.network.layers
-    ]
-    assert len(pc.carve(Network([along, *layers], 1), pc.Box([0], [1]))) == regions
+    assert len(pc.carve(bundle.network, pc.Segment(bundle.X0[i], bundle.X1[i]))) == regions
     return time.perf_counter() - begin

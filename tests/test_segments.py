@@ -1,4 +1,4 @@
-"""Segments: against exact pieces, against carvings of restricted networks, and by relations."""
+"""Segments: against exact pieces, against carvings of single ones, and by relations."""
 
 from __future__ import annotations
 
@@ -26,17 +26,6 @@ from tests.oracles import segments as oracle
 relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 SMALL = ("moons", "fig19", "rand_3-16-16-16", "rand_5-16-16", "rand_16-12", "rand_20-10-10")
-
-
-def restricted(net: Network, x0: Any, x1: Any) -> Network:
-    """The network along a segment, as one of a single input ``t``."""
-    start, end = ExactArray.of(x0), ExactArray.of(x1)
-    along = Layer((end - start).reshape(-1, 1), start, None, (0,))
-    shifted = [
-        Layer(layer.weight, layer.bias, layer.activation, tuple(v + 1 for v in layer.inputs))
-        for layer in net.layers
-    ]
-    return Network([along, *shifted], 1)
 
 
 def rows(found: pc.SegmentCarvings, i: int) -> list[tuple[int, ...]]:
@@ -229,7 +218,7 @@ def test_there_are_ground_truths_on_a_line() -> None:
 
 
 @pytest.mark.parametrize("name", cases.spec())
-def test_carvings_of_restricted_networks(name: str) -> None:
+def test_carvings_of_one_segment(name: str) -> None:
     case = cases.spec()[name]
     lo, hi = corners(case.box)
     n = 10 if name in SMALL else 2
@@ -237,8 +226,9 @@ def test_carvings_of_restricted_networks(name: str) -> None:
     found = pc.carve_segments(case.network, X0, X1, exact=False)
     assert found.total_doubtful == 0
     for i in range(n):
-        line = pc.carve(restricted(case.network, X0[i], X1[i]), pc.Box([0], [1]))
+        line = pc.carve(case.network, pc.Segment(X0[i], X1[i]))
         assert found.n_regions[i] == len(line)
+        assert np.allclose(line.breakpoints, places(found, i), rtol=0, atol=1e-9)
         assert set(rows(found, i)) == {tuple(row) for row in line.patterns.tolist()}
 
 
