@@ -64,6 +64,10 @@ def method_named(name: str) -> Method:
         from polycarve.splitting.simplex import Simplex
 
         return Simplex()
+    if name == "vertices":
+        from polycarve.splitting.vertices import Vertices
+
+        return Vertices()
     if name == "highs":
         from polycarve.splitting.highs import Highs
 
@@ -71,4 +75,4 @@ def method_named(name: str) -> Method:
     raise InputError(f"method {name!r} is unknown. Choose one of: {', '.join(METHODS)}, or 'auto'.")
 
 
-METHODS = ("simplex", "highs")
+METHODS = ("simplex", "vertices", "highs")

@@ -53,6 +53,8 @@ class Program:
     bias : (N,) float64
     homogeneous : (L,) uint8
         1 where the constants of the layer's forms are exactly zero.
+    is_exact : bool
+        Whether the first layer's weights and constants are float64 numbers as they stand.
     fixed : (N,) int8
         The mark of cuts that exact arithmetic decides on the whole domain, else UNKNOWN.
     twins, twin_signs : (N,) int64, (N,) int8
@@ -75,6 +77,7 @@ class Program:
     source_starts: IntArray
     bias: FloatArray
     homogeneous: npt.NDArray[np.uint8]
+    is_exact: bool
     fixed: npt.NDArray[np.int8]
     twins: IntArray
     twin_signs: npt.NDArray[np.int8]
@@ -169,6 +172,7 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
         source_starts=np.cumsum([0, *(len(s) for s in sources)]).astype(np.int64),
         bias=np.concatenate([np.zeros(0), *bias]),
         homogeneous=np.array(homogeneous, dtype=np.uint8),
+        is_exact=all(part.is_float64 for layer in forms[:1] for part in [*layer[0].values(), layer[1]]),
         fixed=np.concatenate([np.zeros(0, np.int8), *fixed]),
         twins=np.concatenate([np.zeros(0, np.int64), *twins]),
         twin_signs=np.concatenate([np.zeros(0, np.int8), *signs]),

@@ -1,0 +1,196 @@
+"""Which cuts of a layer cross a cell: what the signs at its vertices say, and what they prove.
+
+A sign at a vertex counts if it is clear of rounding, that of the form's value and that of the
+vertex's place. A cut crosses where both clear signs are seen; else it is decided. That is proven
+where the form is clearly positive at all vertices, by more than ``fuzz`` times its value at the
+centre: every point of the cell, drawn towards the centre by the share ``fuzz``, lies in the hull
+of the vertices (see `polytopes.py`). What is not proven is counted as doubtful.
+
+``view``: the columns ``start, stop`` of the cell; the vertex that is the origin, or -1 (then no
+form vanishes there that is not counted on to); how badly its vertices are known; ``fuzz``.
+"""
+
+import numpy as np
+
+from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE, UNKNOWN, ZERO
+from polycarve.splitting.kernels.compilation import kernel
+from polycarve.splitting.kernels.polytopes import opens, value, value_at_vertex, vanishes
+from polycarve.splitting.kernels.sums import is_fed
+
+
+@kernel
+def judge(data, at, stride, kind, noise, k, start, stop, fuzz, growth, X, centre, n_rows, rows,
+          row_stride, kinds):
+    """Decide a cut with care, vertex by vertex; return its mark and whether that is proven.
+
+    The mark is UNKNOWN for a cut that crosses.
+    """
+    norm = 0.0
+    for j in range(k):
+        norm += abs(data[at + j * stride])
+    above, below = 0, 0
+    for v in range(start, stop):
+        z = value_at_vertex(data, at, stride, k, v, X)
+        tolerance = noise + norm * X[k, v]
+        if z > tolerance:
+            above += 1
+        elif z < -tolerance:
+            below += 1
+    if above > 0 and below > 0:
+        return UNKNOWN, True
+    if above == 0 and below == 0:
+        return ZERO, False
+    sign, mark = (1.0, ACTIVE) if above > 0 else (-1.0, INACTIVE)
+    clear = 2.0 * noise + fuzz * abs(value(data, at, stride, k, centre))
+    touched = -1
+    for v in range(start, stop):
+        if not sign * value_at_vertex(data, at, stride, k, v, X) > clear:
+            if touched >= 0:
+                return mark, False
+            touched = v
+    if touched < 0:
+        return mark, True
+    if not vanishes(data, at, stride, kind, k, touched, X):
+        return mark, False
+    for v in range(start, stop):
+        if v != touched and not sign * value_at_vertex(data, at, stride, k, v, X) > 2.0 * clear:
+            return mark, False
+    return mark, opens(k, touched, fuzz, growth, n_rows, rows, row_stride, kinds, centre, X)
+
+
+@kernel
+def settle(cuts, count, to, first, form, n, kind, ratio, k, start, stop, apex, spread, fuzz,
+           growth, X, centre, n_rows, rows, row_stride, kinds, sums, sizes, blur, marks, order,
+           n_order, lists):
+    """Try the cuts ``lists[cuts : cuts + count]`` on a cell; list those that cross it at `to`.
+
+    Returns how many cross, how many active cuts there are now, and how many decisions are
+    doubtful.
+    """
+    crossing, doubts = 0, 0
+    wanted = stop - start - (1 if apex >= 0 else 0)
+    for c in range(cuts, cuts + count):
+        cut = lists[c]
+        at = form + cut - first
+        noise = ratio * blur[cut]
+        clear = 2.0 * noise + sizes[cut] * spread + fuzz * abs(value(sums, at, n, k, centre))
+        if apex >= 0:
+            clear *= 2.0
+        above, below = 0, 0
+        if k == 2:
+            a, b, constant = sums[at], sums[at + n], sums[at + 2 * n]
+            for v in range(start, stop):
+                z = constant + a * X[0, v] + b * X[1, v]
+                above += z > clear
+                below += z < -clear
+        elif k == 3:
+            a, b, d, constant = sums[at], sums[at + n], sums[at + 2 * n], sums[at + 3 * n]
+            for v in range(start, stop):
+                z = constant + a * X[0, v] + b * X[1, v] + d * X[2, v]
+                above += z > clear
+                below += z < -clear
+        else:
+            for v in range(start, stop):
+                z = value_at_vertex(sums, at, n, k, v, X)
+                above += z > clear
+                below += z < -clear
+        if above > 0 and below > 0:
+            mark = UNKNOWN
+        elif above == wanted:
+            mark = ACTIVE
+        elif below == wanted:
+            mark = INACTIVE
+        else:
+            mark, is_proven = judge(sums, at, n, kind, noise, k, start, stop, fuzz, growth, X,
+                                    centre, n_rows, rows, row_stride, kinds)
+            if not is_proven:
+                doubts += 1
+        if mark == UNKNOWN:
+            lists[to + crossing] = cut
+            crossing += 1
+        else:
+            marks[cut] = mark
+            if mark == ACTIVE:
+                order[n_order] = cut
+                n_order += 1
+    return crossing, n_order, doubts
+
+
+@kernel
+def ranges(form, n, k, start, stop, apex, X, sums, z, least, most):
+    """Write the least and the largest value of every form of a layer at the vertices."""
+    for i in range(n):
+        least[i] = np.inf
+        most[i] = -np.inf
+    constants = form + k * n
+    for v in range(start, stop):
+        if v == apex:
+            continue
+        if k == 2:
+            x, y = X[0, v], X[1, v]
+            for i in range(n):
+                at = sums[constants + i] + sums[form + i] * x + sums[form + n + i] * y
+                least[i] = min(least[i], at)
+                most[i] = max(most[i], at)
+            continue
+        for i in range(n):
+            z[i] = sums[constants + i]
+        for j in range(k):
+            x = X[j, v]
+            row = form + j * n
+            for i in range(n):
+                z[i] += sums[row + i] * x
+        for i in range(n):
+            least[i] = min(least[i], z[i])
+            most[i] = max(most[i], z[i])
+
+
+@kernel
+def enter(first, n, form, kind, ratio, k, start, stop, apex, spread, fuzz, growth, X, centre,
+          n_rows, rows, row_stride, kinds, layer_of, starts, weights, weight_starts, sources,
+          source_starts, fixed, twins, sums, sizes, blur, marks, order, n_order, lists, to, z,
+          least, most):
+    """Try every cut of a layer on a cell; list those that cross it at `to`.
+
+    Returns as `settle` does; -1 crossing cuts where forms overflow.
+    """
+    ranges(form, n, k, start, stop, apex, X, sums, z, least, most)
+    crossing, doubts = 0, 0
+    for i in range(n):
+        cut = first + i
+        mark = np.int64(fixed[cut])
+        if mark == UNKNOWN:
+            if twins[cut] >= 0:
+                marks[cut] = UNKNOWN
+                continue
+            if not sizes[cut] < np.inf:
+                return -1, n_order, doubts
+            noise = ratio * blur[cut]
+            clear = 2.0 * noise + sizes[cut] * spread + fuzz * max(-least[i], most[i])
+            if apex >= 0:
+                clear *= 2.0
+            if least[i] > clear:
+                mark = ACTIVE
+            elif most[i] < -clear:
+                mark = INACTIVE
+            elif least[i] < -clear and most[i] > clear:
+                lists[to + crossing] = cut
+                crossing += 1
+            elif sizes[cut] == 0.0:
+                mark = ZERO
+                if is_fed(cut, k, layer_of, starts, weights, weight_starts, sources,
+                          source_starts, marks):
+                    doubts += 1
+            else:
+                mark, is_proven = judge(sums, form + i, n, kind, noise, k, start, stop, fuzz,
+                                        growth, X, centre, n_rows, rows, row_stride, kinds)
+                if not is_proven:
+                    doubts += 1
+                if mark == UNKNOWN:
+                    lists[to + crossing] = cut
+                    crossing += 1
+        marks[cut] = mark
+        if mark == ACTIVE:
+            order[n_order] = cut
+            n_order += 1
+    return crossing, n_order, doubts

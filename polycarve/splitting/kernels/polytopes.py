@@ -1,0 +1,356 @@
+"""Cells as polytopes: their vertices, the facets through each, and how a hyperplane cuts them.
+
+A cell is a stretch of columns of two arrays: ``X`` has a vertex's coordinates and, in its last
+row, how far rounding may have moved it; ``B`` has the facets through it, as bits. A facet's bit
+is local: it is free again once no vertex of the cell has it. The column ``head`` in front of a
+cell says in ``B`` which of these facets belong to forms without a constant. No vertex is ever
+changed, so that the two halves of a cell can share those on the cut.
+
+A form is ``data[at + j * stride]`` for ``j = 0 .. k``: coefficients, then the constant.
+
+Invariant (what decisions rest on): where ``g`` is a facet's form, its vertices lie within
+``rho`` of ``g = 0``, and all points deeper than ``rho`` inside every facet lie in the hull of
+the vertices. Cutting keeps that, whatever signs rounding gave to vertices: what one half loses
+lies within the new ``rho`` of the other. So positions need not be known well, only residuals.
+"""
+
+import numpy as np
+
+from polycarve.splitting.kernels.arrays import EPS
+from polycarve.splitting.kernels.bits import bit_at, lowest, popcount
+from polycarve.splitting.kernels.compilation import kernel
+
+# What a form is known to be: without a constant; with coefficients that are no rounded numbers.
+FLAT, EXACT = 1, 2
+
+# Why a cell was not cut: no column, no bit of a word is left; it lies on one side.
+NO_COLUMN, NO_WORD, ABOVE, BELOW = -1, -2, -3, -4
+
+
+@kernel
+def corners(k, lower, upper, side_noise, X, B):
+    """Write a header and the corners of the box; return where they end."""
+    n_words = B.shape[0]
+    for v in range(1 + (1 << k)):
+        X[k, v] = 0.0
+        for w in range(n_words):
+            B[w, v] = 0
+    for side in range(2 * k):
+        bound = lower[side] if side < k else upper[side - k]
+        if bound == 0.0 and side_noise[side] == 0.0:
+            B[side >> 6, 0] |= bit_at(side & 63)
+    for v in range(1 << k):
+        for j in range(k):
+            is_upper = (v >> j) & 1
+            side = j + k * is_upper
+            X[j, 1 + v] = upper[j] if is_upper else lower[j]
+            X[k, 1 + v] = max(X[k, 1 + v], side_noise[side])
+            B[side >> 6, 1 + v] |= bit_at(side & 63)
+    return 1 + (1 << k)
+
+
+@kernel
+def cut(data, at, stride, kind, noise, k, head, start, stop, top, X, B, z, places):
+    """Cut a cell in two; write both halves from column `top` on, a header first.
+
+    Returns ``(end, mid, low, slack, is_sure)``: the positive half is ``top + 1 .. mid``, the
+    negative one ``low .. end``; vertices counted as lying on the plane are within `slack` of it,
+    and `is_sure` says whether all of these do so exactly. Or `end` says why nothing was cut.
+    """
+    n_words = B.shape[0]
+    n = stop - start
+    norm = 0.0
+    for v in range(n):
+        z[v] = data[at + k * stride]
+    for j in range(k):
+        a = data[at + j * stride]
+        norm += abs(a)
+        for v in range(n):
+            z[v] += a * X[j, start + v]
+    above, on, below = 0, 0, 0
+    slack, is_sure = 0.0, True
+    for v in range(n):
+        tolerance = noise + norm * X[k, start + v]
+        if z[v] > tolerance:
+            places[0, above] = start + v
+            above += 1
+        elif z[v] < -tolerance:
+            places[2, below] = start + v
+            below += 1
+        else:
+            places[1, on] = start + v
+            on += 1
+            slack = max(slack, abs(z[v]))
+            is_sure = is_sure and vanishes(data, at, stride, kind, k, start + v, X)
+    if below == 0 or above == 0:
+        return (ABOVE if below == 0 else BELOW), 0, 0, slack, is_sure
+    # A bit for the new facet.
+    word, bit = -1, np.uint64(0)
+    for w in range(n_words):
+        used = np.uint64(0)
+        for v in range(start, stop):
+            used |= B[w, v]
+        bit = lowest(~used)
+        if bit != 0:
+            word = w
+            break
+    if word < 0:
+        return NO_WORD, 0, 0, slack, is_sure
+    room = X.shape[1]
+    if top + 1 + n + on > room:
+        return NO_COLUMN, 0, 0, slack, is_sure
+    for w in range(n_words):
+        B[w, top] = B[w, head]
+    B[word, top] &= ~bit
+    if kind & FLAT:
+        B[word, top] |= bit
+    to = _copy(places[0], above, top + 1, k, X, B)
+    low = to
+    to = _copy(places[1], on, to, k, X, B)
+    for v in range(low, to):
+        B[word, v] |= bit
+    to = _new_vertices(kind, noise, k, start, stop, above, below, top, to, word, bit, X, B, z,
+                       places)
+    mid = to
+    if to < 0 or to + below + (mid - low if on > 0 else 0) > room:
+        return NO_COLUMN, 0, 0, slack, is_sure
+    if on > 0:  # the halves lose different facets, so they cannot share vertices
+        for v in range(low, mid):
+            for j in range(k + 1):
+                X[j, to] = X[j, v]
+            for w in range(n_words):
+                B[w, to] = B[w, v]
+            to += 1
+        low = mid
+    to = _copy(places[2], below, to, k, X, B)
+    if on > 0:
+        _forget(k, top + 1, mid, B)
+        _forget(k, low, to, B)
+    return to, mid, low, slack, is_sure
+
+
+@kernel
+def _copy(places, count, to, k, X, B):
+    for j in range(k + 1):
+        for i in range(count):
+            X[j, to + i] = X[j, places[i]]
+    for w in range(B.shape[0]):
+        for i in range(count):
+            B[w, to + i] = B[w, places[i]]
+    return to + count
+
+
+@kernel
+def _new_vertices(kind, noise, k, start, stop, above, below, head, to, word, bit, X, B, z, places):
+    """Write a vertex for every edge that crosses the plane; -1 if there is no room."""
+    n_words = B.shape[0]
+    room = X.shape[1]
+    for i in range(above):
+        p = places[0, i]
+        n_through = 0
+        for w in range(n_words):
+            n_through += popcount(B[w, p])
+        is_simple = n_through <= k
+        for m in range(below):
+            q = places[2, m]
+            n_shared = 0
+            for w in range(n_words):
+                n_shared += popcount(B[w, p] & B[w, q])
+            if n_shared < k - 1 or not (is_simple or _is_edge(k, p, q, start, stop, B)):
+                continue
+            if to == room:
+                return -1
+            slope = z[p - start] - z[q - start]
+            share = z[p - start] / slope
+            length = 0.0
+            for j in range(k):
+                step = X[j, q] - X[j, p]
+                X[j, to] = X[j, p] + share * step
+                length = max(length, abs(step))
+            X[k, to] = max(X[k, p], X[k, q]) + noise * length / slope
+            others = np.uint64(0)
+            for w in range(n_words):
+                B[w, to] = B[w, p] & B[w, q]
+                others |= B[w, to] & ~B[w, head]
+            B[word, to] |= bit
+            if kind & FLAT and others == 0:  # k forms without constants meet at the origin
+                for j in range(k + 1):
+                    X[j, to] = 0.0
+            to += 1
+    return to
+
+
+@kernel
+def _is_edge(k, p, q, start, stop, B):
+    """Whether two vertices that share ``k - 1`` facets, the first on more than k, span an edge.
+
+    They do if the second lies on k only, whose normals are independent; else if no third vertex
+    lies on all facets that they share.
+    """
+    n_words = B.shape[0]
+    n_through = 0
+    for w in range(n_words):
+        n_through += popcount(B[w, q])
+    if n_through <= k:
+        return True
+    for v in range(start, stop):
+        missing = np.uint64(0)
+        for w in range(n_words):
+            missing |= B[w, p] & B[w, q] & ~B[w, v]
+        if missing == 0 and v != p and v != q:
+            return False
+    return True
+
+
+@kernel
+def _forget(k, start, stop, B):
+    """Take away facets with fewer than k vertices: they only touch the cell."""
+    for w in range(B.shape[0]):
+        used = np.uint64(0)
+        for v in range(start, stop):
+            used |= B[w, v]
+        while used != 0:
+            bit = lowest(used)
+            used ^= bit
+            count = 0
+            for v in range(start, stop):
+                if B[w, v] & bit != 0:
+                    count += 1
+            if count < k:
+                for v in range(start, stop):
+                    B[w, v] &= ~bit
+
+
+@kernel
+def vanishes(data, at, stride, kind, k, v, X):
+    """Whether a form is exactly zero at a vertex, as far as that can be told."""
+    if X[k, v] != 0.0:
+        return False
+    is_origin = True
+    for j in range(k):
+        is_origin = is_origin and X[j, v] == 0.0
+    if is_origin and kind & FLAT:
+        return True
+    if not kind & EXACT:
+        return False
+    total = 0.0
+    for j in range(k + 1):
+        a = data[at + j * stride]
+        x = X[j, v] if j < k else 1.0
+        term = a * x
+        if term == 0.0 and (a == 0.0 or x == 0.0):
+            continue
+        if not (1e-200 < abs(term) < 1e200 and abs(a) < 1e200 and abs(x) < 1e200):
+            return False
+        # The errors of the product (Dekker) and of the sum (Knuth) are numbers: both must be zero.
+        big = 134217729.0 * a
+        a_high = big - (big - a)
+        big = 134217729.0 * x
+        x_high = big - (big - x)
+        a_low, x_low = a - a_high, x - x_high
+        error = ((a_high * x_high - term) + a_high * x_low + a_low * x_high) + a_low * x_low
+        after = total + term
+        back = after - total
+        if error != 0.0 or (total - (after - back)) + (term - back) != 0.0:
+            return False
+        total = after
+    return total == 0.0
+
+
+@kernel
+def value(data, at, stride, k, u):
+    """Return a form's value at a point."""
+    total = data[at + k * stride]
+    for j in range(k):
+        total += data[at + j * stride] * u[j]
+    return total
+
+
+@kernel
+def value_at_vertex(data, at, stride, k, v, X):
+    """Return a form's value at a vertex."""
+    total = data[at + k * stride]
+    for j in range(k):
+        total += data[at + j * stride] * X[j, v]
+    return total
+
+
+@kernel
+def centre_of(k, start, stop, X, centre):
+    """Write the mean of the vertices; return how badly a vertex is known, and where the origin is.
+
+    The last is a vertex that is exactly the origin, or -1.
+    """
+    for j in range(k):
+        total = 0.0
+        for v in range(start, stop):
+            total += X[j, v]
+        centre[j] = total / (stop - start)
+    blur, apex = 0.0, -1
+    for v in range(start, stop):
+        blur = max(blur, X[k, v])
+        if X[k, v] == 0.0:
+            is_origin = True
+            for j in range(k):
+                is_origin = is_origin and X[j, v] == 0.0
+            if is_origin:
+                apex = v
+    return blur, apex
+
+
+@kernel
+def depth_of(k, n_rows, rows, stride, u, values):
+    """Return how deep a point lies inside all rows, in units of their ``rho``."""
+    for r in range(n_rows):
+        values[r] = rows[k * stride + r]
+    for j in range(k):
+        for r in range(n_rows):
+            values[r] += rows[j * stride + r] * u[j]
+    depth = np.inf
+    for r in range(n_rows):
+        here = values[r] * rows[(k + 1) * stride + r]
+        if not here > depth:
+            depth = here
+    return depth
+
+
+@kernel
+def opens(k, v, fuzz, growth, n_rows, rows, stride, kinds, centre, X):
+    """Whether all rows that do not vanish at a vertex are far from it.
+
+    Then rays from the vertex leave the cell where at most half of any point's weight, as a mean
+    of vertices, is its own: a form that vanishes there need only be positive at the others.
+    """
+    for r in range(n_rows):
+        if vanishes(rows, r, stride, kinds[r], k, v, X):
+            continue
+        rho = growth / rows[(k + 1) * stride + r]
+        here = value_at_vertex(rows, r, stride, k, v, X)
+        if not fuzz * value(rows, r, stride, k, centre) + rho <= 0.5 * (here - rho):
+            return False
+    return True
+
+
+@kernel
+def put_row(r, data, at, stride, sign, kind, rho, k, rows, room, kinds):
+    """Write a form that is positive in the cell as row r."""
+    for j in range(k + 1):
+        rows[j * room + r] = sign * data[at + j * stride]
+    rows[(k + 1) * room + r] = 1.0 / rho
+    kinds[r] = kind
+
+
+@kernel
+def put_sides(k, lower, upper, side_noise, size, rows, room, kinds):
+    """Write the sides of the box as the first rows."""
+    for side in range(2 * k):
+        j = side % k
+        for i in range(k):
+            rows[i * room + side] = 0.0
+        rows[j * room + side] = 1.0 if side < k else -1.0
+        bound = -lower[j] if side < k else upper[j]
+        rows[k * room + side] = bound
+        rows[(k + 1) * room + side] = 0.5 / (side_noise[side] + 4.0 * EPS * size[j])
+        kinds[side] = 0
+        if side_noise[side] == 0.0:
+            kinds[side] = EXACT + (FLAT if bound == 0.0 else 0)

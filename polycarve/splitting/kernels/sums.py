@@ -1,0 +1,126 @@
+"""The forms of a layer as sums over active cuts, begun as soon as the layer before is entered.
+
+Forms of a layer of n cuts are ``k + 2`` rows of length n: coefficients, constants, and what
+rounding may have done to values in the box. They are the sum of what is known when the layer
+before is entered (constants, coordinates, earlier layers), and of one term for every cut of the
+layer before that turns out active, **in the order in which they do**. So cells share the sums of
+their ancestors, and a cell can be rebuilt to the last bit from the list of its active cuts.
+"""
+
+from polycarve.splitting.kernels.arrays import ACTIVE, GAMMA, TINY
+from polycarve.splitting.kernels.compilation import kernel
+
+
+@kernel
+def begin_sums(layer, at, k, size, starts, layer_of, weights, weight_starts, sources,
+               source_starts, bias, marks, forms_at, blur, sums):
+    """Write the part of a layer's forms that does not depend on the layer before."""
+    first = starts[layer]
+    n = starts[layer + 1] - first
+    for i in range(k * n):
+        sums[at + i] = 0.0
+    constants, errors = at + k * n, at + (k + 1) * n
+    for i in range(n):
+        sums[constants + i] = bias[first + i]
+        sums[errors + i] = GAMMA * abs(bias[first + i]) if layer > 0 else 0.0
+    w = weight_starts[layer]
+    for s in range(source_starts[layer], source_starts[layer + 1]):
+        cut = sources[s] - k
+        if cut < 0:
+            row = at + sources[s] * n
+            carried = GAMMA * size[sources[s]] if layer > 0 else 0.0
+            for i in range(n):
+                sums[row + i] += weights[w + i]
+                sums[errors + i] += abs(weights[w + i]) * carried
+        elif layer_of[cut] < layer - 1 and marks[cut] == ACTIVE:
+            other = layer_of[cut]
+            width = starts[other + 1] - starts[other]
+            form = forms_at[other] + cut - starts[other]
+            for j in range(k + 1):
+                a = sums[form + j * width]
+                row = at + j * n
+                for i in range(n):
+                    sums[row + i] += a * weights[w + i]
+            carried = blur[cut]
+            for i in range(n):
+                sums[errors + i] += abs(weights[w + i]) * carried
+        w += n
+
+
+@kernel
+def add_active(layer, order, since, until, at, k, starts, weights, first_weights, forms_at, blur,
+               sums):
+    """Add the terms of active cuts of the layer before, ``order[since:until]``.
+
+    Four at a time, but one after the other in every sum.
+    """
+    base = first_weights[layer]
+    if base < 0:
+        return  # the layer does not read the one before
+    n = starts[layer + 1] - starts[layer]
+    width = starts[layer] - starts[layer - 1]
+    first = starts[layer - 1]
+    form = forms_at[layer - 1]
+    s = since
+    while s + 4 <= until:
+        c1, c2, c3, c4 = order[s], order[s + 1], order[s + 2], order[s + 3]
+        i1, i2, i3, i4 = c1 - first, c2 - first, c3 - first, c4 - first
+        w1, w2, w3, w4 = base + i1 * n, base + i2 * n, base + i3 * n, base + i4 * n
+        for j in range(k + 1):
+            a1, a2 = sums[form + j * width + i1], sums[form + j * width + i2]
+            a3, a4 = sums[form + j * width + i3], sums[form + j * width + i4]
+            row = at + j * n
+            for i in range(n):
+                sums[row + i] = (((sums[row + i] + a1 * weights[w1 + i]) + a2 * weights[w2 + i])
+                                 + a3 * weights[w3 + i]) + a4 * weights[w4 + i]
+        a1, a2, a3, a4 = blur[c1], blur[c2], blur[c3], blur[c4]
+        row = at + (k + 1) * n
+        for i in range(n):
+            sums[row + i] = (((sums[row + i] + a1 * abs(weights[w1 + i]))
+                              + a2 * abs(weights[w2 + i])) + a3 * abs(weights[w3 + i])
+                             ) + a4 * abs(weights[w4 + i])
+        s += 4
+    while s < until:
+        i1 = order[s] - first
+        w1 = base + i1 * n
+        for j in range(k + 1):
+            a1 = sums[form + j * width + i1]
+            row = at + j * n
+            for i in range(n):
+                sums[row + i] += a1 * weights[w1 + i]
+        a1 = blur[order[s]]
+        row = at + (k + 1) * n
+        for i in range(n):
+            sums[row + i] += a1 * abs(weights[w1 + i])
+        s += 1
+
+
+@kernel
+def finish_forms(layer, at, k, size, starts, source_starts, sums, sizes, blur):
+    """Say how large a layer's forms get in the box, and how far rounding may take their values."""
+    first = starts[layer]
+    n = starts[layer + 1] - first
+    constants, errors = at + k * n, at + (k + 1) * n
+    lost = TINY * (1 + source_starts[layer + 1] - source_starts[layer])
+    for i in range(n):
+        sizes[first + i] = abs(sums[constants + i])
+    for j in range(k):
+        row = at + j * n
+        for i in range(n):
+            sizes[first + i] += abs(sums[row + i]) * size[j]
+    for i in range(n):
+        blur[first + i] = sums[errors + i] + GAMMA * sizes[first + i] + lost
+
+
+@kernel
+def is_fed(cut, k, layer_of, starts, weights, weight_starts, sources, source_starts, marks):
+    """Whether anything but zeros went into a form that is zero: it may have been lost."""
+    layer = layer_of[cut]
+    n = starts[layer + 1] - starts[layer]
+    w = weight_starts[layer] + cut - starts[layer]
+    for s in range(source_starts[layer], source_starts[layer + 1]):
+        source = sources[s]
+        if weights[w] != 0.0 and (source < k or marks[source - k] == ACTIVE):
+            return True
+        w += n
+    return False
