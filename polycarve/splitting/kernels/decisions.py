@@ -11,6 +11,7 @@ form vanishes there that is not counted on to); how badly its vertices are known
 """
 
 import numpy as np
+from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE, UNKNOWN, ZERO
 from polycarve.splitting.kernels.compilation import kernel
@@ -80,13 +81,13 @@ def settle(cuts, count, to, first, form, n, kind, ratio, k, start, stop, apex, s
         if k == 2:
             a, b, constant = sums[at], sums[at + n], sums[at + 2 * n]
             for v in range(start, stop):
-                z = constant + a * X[0, v] + b * X[1, v]
+                z = constant + a * X[0, u(v)] + b * X[1, u(v)]
                 above += z > clear
                 below += z < -clear
         elif k == 3:
             a, b, d, constant = sums[at], sums[at + n], sums[at + 2 * n], sums[at + 3 * n]
             for v in range(start, stop):
-                z = constant + a * X[0, v] + b * X[1, v] + d * X[2, v]
+                z = constant + a * X[0, u(v)] + b * X[1, u(v)] + d * X[2, u(v)]
                 above += z > clear
                 below += z < -clear
         else:
@@ -127,19 +128,19 @@ def ranges(form, n, k, start, stop, apex, X, sums, z, least, most):
         if v == apex:
             continue
         if k == 2:
-            x, y = X[0, v], X[1, v]
+            x, y = X[0, u(v)], X[1, u(v)]
             for i in range(n):
-                at = sums[constants + i] + sums[form + i] * x + sums[form + n + i] * y
+                at = (sums[u(constants + i)] + sums[u(form + i)] * x) + sums[u(form + n + i)] * y
                 least[i] = min(least[i], at)
                 most[i] = max(most[i], at)
             continue
         for i in range(n):
-            z[i] = sums[constants + i]
+            z[i] = sums[u(constants + i)]
         for j in range(k):
             x = X[j, v]
             row = form + j * n
             for i in range(n):
-                z[i] += sums[row + i] * x
+                z[i] += sums[u(row + i)] * x
         for i in range(n):
             least[i] = min(least[i], z[i])
             most[i] = max(most[i], z[i])

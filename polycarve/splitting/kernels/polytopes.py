@@ -15,6 +15,7 @@ lies within the new ``rho`` of the other. So positions need not be known well, o
 """
 
 import numpy as np
+from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import EPS
 from polycarve.splitting.kernels.bits import bit_at, lowest, popcount
@@ -66,11 +67,11 @@ def cut(data, at, stride, kind, noise, k, head, start, stop, top, X, B, z, place
         a = data[at + j * stride]
         norm += abs(a)
         for v in range(n):
-            z[v] += a * X[j, start + v]
+            z[v] += a * X[j, u(start + v)]
     above, on, below = 0, 0, 0
     slack, is_sure = 0.0, True
     for v in range(n):
-        tolerance = noise + norm * X[k, start + v]
+        tolerance = noise + norm * X[k, u(start + v)]
         if z[v] > tolerance:
             places[0, above] = start + v
             above += 1
@@ -89,7 +90,7 @@ def cut(data, at, stride, kind, noise, k, head, start, stop, top, X, B, z, place
     for w in range(n_words):
         used = np.uint64(0)
         for v in range(start, stop):
-            used |= B[w, v]
+            used |= B[w, u(v)]
         bit = lowest(~used)
         if bit != 0:
             word = w
@@ -133,10 +134,10 @@ def cut(data, at, stride, kind, noise, k, head, start, stop, top, X, B, z, place
 def _copy(places, count, to, k, X, B):
     for j in range(k + 1):
         for i in range(count):
-            X[j, to + i] = X[j, places[i]]
+            X[j, u(to + i)] = X[j, u(places[i])]
     for w in range(B.shape[0]):
         for i in range(count):
-            B[w, to + i] = B[w, places[i]]
+            B[w, u(to + i)] = B[w, u(places[i])]
     return to + count
 
 
@@ -208,7 +209,7 @@ def _forget(k, start, stop, B):
     for w in range(B.shape[0]):
         used = np.uint64(0)
         for v in range(start, stop):
-            used |= B[w, v]
+            used |= B[w, u(v)]
         while used != 0:
             bit = lowest(used)
             used ^= bit
@@ -258,11 +259,11 @@ def vanishes(data, at, stride, kind, k, v, X):
 
 
 @kernel
-def value(data, at, stride, k, u):
+def value(data, at, stride, k, point):
     """Return a form's value at a point."""
     total = data[at + k * stride]
     for j in range(k):
-        total += data[at + j * stride] * u[j]
+        total += data[at + j * stride] * point[j]
     return total
 
 
@@ -284,12 +285,12 @@ def centre_of(k, start, stop, X, centre):
     for j in range(k):
         total = 0.0
         for v in range(start, stop):
-            total += X[j, v]
+            total += X[j, u(v)]
         centre[j] = total / (stop - start)
     blur, apex = 0.0, -1
     for v in range(start, stop):
-        blur = max(blur, X[k, v])
-        if X[k, v] == 0.0:
+        blur = max(blur, X[k, u(v)])
+        if X[k, u(v)] == 0.0:
             is_origin = True
             for j in range(k):
                 is_origin = is_origin and X[j, v] == 0.0
@@ -299,16 +300,16 @@ def centre_of(k, start, stop, X, centre):
 
 
 @kernel
-def depth_of(k, n_rows, rows, stride, u, values):
+def depth_of(k, n_rows, rows, stride, at, values):
     """Return how deep a point lies inside all rows, in units of their ``rho``."""
     for r in range(n_rows):
-        values[r] = rows[k * stride + r]
+        values[r] = rows[u(k * stride + r)]
     for j in range(k):
         for r in range(n_rows):
-            values[r] += rows[j * stride + r] * u[j]
+            values[r] += rows[u(j * stride + r)] * at[j]
     depth = np.inf
     for r in range(n_rows):
-        here = values[r] * rows[(k + 1) * stride + r]
+        here = values[r] * rows[u((k + 1) * stride + r)]
         if not here > depth:
             depth = here
     return depth

@@ -11,6 +11,7 @@ earlier layers, rows, active cuts and sums up to a cell's own are in place when 
 import math
 
 import numpy as np
+from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE, UNKNOWN, ZERO
 from polycarve.splitting.kernels.compilation import kernel
@@ -84,7 +85,9 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
     packed, points, found = out
     n_layers = len(starts) - 1
     row_stride = len(kinds)
-    smallest = size.min()
+    smallest = size[0]
+    for j in range(k):
+        smallest = min(smallest, size[j])
     put_sides(k, lower, upper, side_noise, size, rows, row_stride, kinds)
     forms_at[0] = 0
     begin_sums(0, 0, k, size, starts, layer_of, weights, weight_starts, sources, source_starts,
@@ -186,7 +189,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                                    blur, sums)
                     elif n_order > known:
                         for i in range(base + slot * width, base + (slot + 1) * width):
-                            sums[i + width] = sums[i]
+                            sums[u(i + width)] = sums[u(i)]
                         slot += 1
                     add_active(layer + 1, order, known, n_order, base + slot * width, k, starts,
                                weights, first_weights, forms_at, blur, sums)
@@ -296,7 +299,7 @@ def _mark_twins(first, n, twins, twin_signs, fixed, marks, order, n_order):
 
 
 @kernel
-def _signs_hold(k, u, ratio, starts, forms_at, sums, sizes, blur, marks):
+def _signs_hold(k, point, ratio, starts, forms_at, sums, sizes, blur, marks):
     """Whether every cut has at a point the sign that it is marked with, beyond rounding."""
     for layer in range(len(starts) - 1):
         n = starts[layer + 1] - starts[layer]
@@ -304,7 +307,7 @@ def _signs_hold(k, u, ratio, starts, forms_at, sums, sizes, blur, marks):
             here = starts[layer] + i
             if sizes[here] == 0.0 and marks[here] == ZERO:
                 continue  # no form at all
-            at = value(sums, forms_at[layer] + i, n, k, u)
+            at = value(sums, forms_at[layer] + i, n, k, point)
             if marks[here] != ACTIVE:
                 at = -at
             if not at > ratio * blur[here]:

@@ -7,6 +7,8 @@ layer before that turns out active, **in the order in which they do**. So cells 
 their ancestors, and a cell can be rebuilt to the last bit from the list of its active cuts.
 """
 
+from numpy import uint64 as u
+
 from polycarve.splitting.kernels.arrays import ACTIVE, GAMMA, TINY
 from polycarve.splitting.kernels.compilation import kernel
 
@@ -18,11 +20,11 @@ def begin_sums(layer, at, k, size, starts, layer_of, weights, weight_starts, sou
     first = starts[layer]
     n = starts[layer + 1] - first
     for i in range(k * n):
-        sums[at + i] = 0.0
+        sums[u(at + i)] = 0.0
     constants, errors = at + k * n, at + (k + 1) * n
     for i in range(n):
-        sums[constants + i] = bias[first + i]
-        sums[errors + i] = GAMMA * abs(bias[first + i]) if layer > 0 else 0.0
+        sums[u(constants + i)] = bias[u(first + i)]
+        sums[u(errors + i)] = GAMMA * abs(bias[u(first + i)]) if layer > 0 else 0.0
     w = weight_starts[layer]
     for s in range(source_starts[layer], source_starts[layer + 1]):
         cut = sources[s] - k
@@ -30,8 +32,8 @@ def begin_sums(layer, at, k, size, starts, layer_of, weights, weight_starts, sou
             row = at + sources[s] * n
             carried = GAMMA * size[sources[s]] if layer > 0 else 0.0
             for i in range(n):
-                sums[row + i] += weights[w + i]
-                sums[errors + i] += abs(weights[w + i]) * carried
+                sums[u(row + i)] += weights[u(w + i)]
+                sums[u(errors + i)] += abs(weights[u(w + i)]) * carried
         elif layer_of[cut] < layer - 1 and marks[cut] == ACTIVE:
             other = layer_of[cut]
             width = starts[other + 1] - starts[other]
@@ -40,10 +42,10 @@ def begin_sums(layer, at, k, size, starts, layer_of, weights, weight_starts, sou
                 a = sums[form + j * width]
                 row = at + j * n
                 for i in range(n):
-                    sums[row + i] += a * weights[w + i]
+                    sums[u(row + i)] += a * weights[u(w + i)]
             carried = blur[cut]
             for i in range(n):
-                sums[errors + i] += abs(weights[w + i]) * carried
+                sums[u(errors + i)] += abs(weights[u(w + i)]) * carried
         w += n
 
 
@@ -71,14 +73,14 @@ def add_active(layer, order, since, until, at, k, starts, weights, first_weights
             a3, a4 = sums[form + j * width + i3], sums[form + j * width + i4]
             row = at + j * n
             for i in range(n):
-                sums[row + i] = (((sums[row + i] + a1 * weights[w1 + i]) + a2 * weights[w2 + i])
-                                 + a3 * weights[w3 + i]) + a4 * weights[w4 + i]
+                sums[u(row + i)] = (((sums[u(row + i)] + a1 * weights[u(w1 + i)]) + a2 * weights[u(w2 + i)])
+                                 + a3 * weights[u(w3 + i)]) + a4 * weights[u(w4 + i)]
         a1, a2, a3, a4 = blur[c1], blur[c2], blur[c3], blur[c4]
         row = at + (k + 1) * n
         for i in range(n):
-            sums[row + i] = (((sums[row + i] + a1 * abs(weights[w1 + i]))
-                              + a2 * abs(weights[w2 + i])) + a3 * abs(weights[w3 + i])
-                             ) + a4 * abs(weights[w4 + i])
+            sums[u(row + i)] = (((sums[u(row + i)] + a1 * abs(weights[u(w1 + i)]))
+                              + a2 * abs(weights[u(w2 + i)])) + a3 * abs(weights[u(w3 + i)])
+                             ) + a4 * abs(weights[u(w4 + i)])
         s += 4
     while s < until:
         i1 = order[s] - first
@@ -87,11 +89,11 @@ def add_active(layer, order, since, until, at, k, starts, weights, first_weights
             a1 = sums[form + j * width + i1]
             row = at + j * n
             for i in range(n):
-                sums[row + i] += a1 * weights[w1 + i]
+                sums[u(row + i)] += a1 * weights[u(w1 + i)]
         a1 = blur[order[s]]
         row = at + (k + 1) * n
         for i in range(n):
-            sums[row + i] += a1 * abs(weights[w1 + i])
+            sums[u(row + i)] += a1 * abs(weights[u(w1 + i)])
         s += 1
 
 
@@ -103,13 +105,13 @@ def finish_forms(layer, at, k, size, starts, source_starts, sums, sizes, blur):
     constants, errors = at + k * n, at + (k + 1) * n
     lost = TINY * (1 + source_starts[layer + 1] - source_starts[layer])
     for i in range(n):
-        sizes[first + i] = abs(sums[constants + i])
+        sizes[u(first + i)] = abs(sums[u(constants + i)])
     for j in range(k):
         row = at + j * n
         for i in range(n):
-            sizes[first + i] += abs(sums[row + i]) * size[j]
+            sizes[u(first + i)] += abs(sums[u(row + i)]) * size[j]
     for i in range(n):
-        blur[first + i] = sums[errors + i] + GAMMA * sizes[first + i] + lost
+        blur[u(first + i)] = sums[u(errors + i)] + GAMMA * sizes[u(first + i)] + lost
 
 
 @kernel
