@@ -66,7 +66,7 @@ class _Workspace:
     def __init__(self, program: Program, kept: int) -> None:
         k, n, m = program.n_free, program.n_cuts, program.side_rows.shape[1]
         self.program = program
-        self.n_columns = max(2048, 8 << k)
+        self.n_columns = max(2040, 8 << k)
         self.n_words = 1 + (2 * k) // 64
         self.n_listed = 4 * n + 1024
         self.n_slots = 32
@@ -111,11 +111,15 @@ class _Workspace:
         )
         self.room = vertex_arrays.Room(
             np.empty(max(self.n_columns, widest)),
-            np.empty((3, self.n_columns), np.int64),
+            np.empty(self.n_columns),
+            np.empty(self.n_columns),
+            np.empty(self.n_columns, np.uint64),
+            np.empty((5, self.n_columns), np.int64),
             np.empty(len(self.rows[1])),
             np.empty(k),
             np.empty(widest),
             np.empty(widest),
+            np.empty(widest, np.int8),
         )
 
     def grow(self, status: int) -> None:
@@ -244,4 +248,5 @@ def _problem(program: Program) -> vertex_arrays.Problem:
         program.twins,
         program.twin_signs,
         np.diff(twins_before[program.starts]).astype(np.int64),
+        (program.fixed != UNKNOWN) | (program.twins >= 0),
     )

@@ -18,6 +18,9 @@ from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.polytopes import opens, value, value_at_vertex, vanishes
 from polycarve.splitting.kernels.sums import is_fed
 
+# States of a cut on entry to a layer, beside the marks.
+CROSSING, UNCLEAR = 2, 3
+
 
 @kernel
 def judge(data, at, stride, kind, noise, k, start, stop, fuzz, growth, X, centre, n_rows, rows,
@@ -62,7 +65,7 @@ def judge(data, at, stride, kind, noise, k, start, stop, fuzz, growth, X, centre
 @kernel
 def settle(cuts, count, to, first, form, n, kind, ratio, k, start, stop, apex, spread, fuzz,
            growth, X, centre, n_rows, rows, row_stride, kinds, sums, sizes, blur, marks, order,
-           n_order, lists):
+           n_order, lists, z):
     """Try the cuts ``lists[cuts : cuts + count]`` on a cell; list those that cross it at `to`.
 
     Returns how many cross, how many active cuts there are now, and how many decisions are
@@ -81,20 +84,25 @@ def settle(cuts, count, to, first, form, n, kind, ratio, k, start, stop, apex, s
         if k == 2:
             a, b, constant = sums[at], sums[at + n], sums[at + 2 * n]
             for v in range(start, stop):
-                z = constant + a * X[0, u(v)] + b * X[1, u(v)]
-                above += z > clear
-                below += z < -clear
+                at_v = constant + a * X[0, u(v)] + b * X[1, u(v)]
+                above += at_v > clear
+                below += at_v < -clear
         elif k == 3:
             a, b, d, constant = sums[at], sums[at + n], sums[at + 2 * n], sums[at + 3 * n]
             for v in range(start, stop):
-                z = constant + a * X[0, u(v)] + b * X[1, u(v)] + d * X[2, u(v)]
-                above += z > clear
-                below += z < -clear
+                at_v = constant + a * X[0, u(v)] + b * X[1, u(v)] + d * X[2, u(v)]
+                above += at_v > clear
+                below += at_v < -clear
         else:
-            for v in range(start, stop):
-                z = value_at_vertex(sums, at, n, k, v, X)
-                above += z > clear
-                below += z < -clear
+            for v in range(stop - start):
+                z[v] = sums[at + k * n]
+            for j in range(k):
+                a = sums[at + j * n]
+                for v in range(stop - start):
+                    z[v] += a * X[j, u(start + v)]
+            for v in range(stop - start):
+                above += z[v] > clear
+                below += z[v] < -clear
         if above > 0 and below > 0:
             mark = UNKNOWN
         elif above == wanted:
@@ -149,47 +157,47 @@ def ranges(form, n, k, start, stop, apex, X, sums, z, least, most):
 @kernel
 def enter(first, n, form, kind, ratio, k, start, stop, apex, spread, fuzz, growth, X, centre,
           n_rows, rows, row_stride, kinds, layer_of, starts, weights, weight_starts, sources,
-          source_starts, fixed, twins, sums, sizes, blur, marks, order, n_order, lists, to, z,
-          least, most):
+          source_starts, fixed, twins, is_special, sums, sizes, blur, marks, order, n_order, lists,
+          to, z, least, most, states):
     """Try every cut of a layer on a cell; list those that cross it at `to`.
 
     Returns as `settle` does; -1 crossing cuts where forms overflow.
     """
     ranges(form, n, k, start, stop, apex, X, sums, z, least, most)
+    factor = 2.0 if apex >= 0 else 1.0
+    for i in range(n):
+        clear = factor * (2.0 * ratio * blur[u(first + i)] + sizes[u(first + i)] * spread
+                          + fuzz * max(-least[i], most[i]))
+        states[i] = CROSSING if least[i] < -clear and most[i] > clear else UNCLEAR
+        states[i] = ACTIVE if least[i] > clear else states[i]
+        states[i] = INACTIVE if most[i] < -clear else states[i]
+        states[i] = UNCLEAR if is_special[u(first + i)] else states[i]
     crossing, doubts = 0, 0
     for i in range(n):
         cut = first + i
-        mark = np.int64(fixed[cut])
-        if mark == UNKNOWN:
-            if twins[cut] >= 0:
-                marks[cut] = UNKNOWN
-                continue
-            if not sizes[cut] < np.inf:
-                return -1, n_order, doubts
-            noise = ratio * blur[cut]
-            clear = 2.0 * noise + sizes[cut] * spread + fuzz * max(-least[i], most[i])
-            if apex >= 0:
-                clear *= 2.0
-            if least[i] > clear:
-                mark = ACTIVE
-            elif most[i] < -clear:
-                mark = INACTIVE
-            elif least[i] < -clear and most[i] > clear:
-                lists[to + crossing] = cut
-                crossing += 1
-            elif sizes[cut] == 0.0:
-                mark = ZERO
-                if is_fed(cut, k, layer_of, starts, weights, weight_starts, sources,
-                          source_starts, marks):
-                    doubts += 1
-            else:
-                mark, is_proven = judge(sums, form + i, n, kind, noise, k, start, stop, fuzz,
-                                        growth, X, centre, n_rows, rows, row_stride, kinds)
+        mark = states[i]
+        if mark == UNCLEAR:
+            mark = np.int8(fixed[cut])
+            if mark == UNKNOWN:
+                if twins[cut] >= 0:
+                    marks[cut] = UNKNOWN
+                    continue
+                if not sizes[cut] < np.inf:
+                    return -1, n_order, doubts
+                if sizes[cut] == 0.0:
+                    mark, is_proven = ZERO, not is_fed(cut, k, layer_of, starts, weights, weight_starts, sources,
+                                  source_starts, marks)
+                else:
+                    mark, is_proven = judge(sums, form + i, n, kind, ratio * blur[cut], k, start, stop, fuzz,
+                                            growth, X, centre, n_rows, rows, row_stride, kinds)
                 if not is_proven:
                     doubts += 1
                 if mark == UNKNOWN:
-                    lists[to + crossing] = cut
-                    crossing += 1
+                    mark = CROSSING
+        if mark == CROSSING:
+            lists[to + crossing] = cut
+            crossing += 1
+            continue
         marks[cut] = mark
         if mark == ACTIVE:
             order[n_order] = cut

@@ -51,7 +51,8 @@ def corners(k, lower, upper, side_noise, X, B):
 
 
 @kernel
-def cut(data, at, stride, kind, noise, k, head, start, stop, top, X, B, z, places):
+def cut(data, at, stride, kind, noise, k, head, start, stop, top, X, B, places, near, z, share,
+        length):
     """Cut a cell in two; write both halves from column `top` on, a header first.
 
     Returns ``(end, mid, low, slack, is_sure)``: the positive half is ``top + 1 .. mid``, the
@@ -110,11 +111,13 @@ def cut(data, at, stride, kind, noise, k, head, start, stop, top, X, B, z, place
     to = _copy(places[1], on, to, k, X, B)
     for v in range(low, to):
         B[word, v] |= bit
-    to = _new_vertices(kind, noise, k, start, stop, above, below, top, to, word, bit, X, B, z,
-                       places)
-    mid = to
-    if to < 0 or to + below + (mid - low if on > 0 else 0) > room:
+    count = _find_edges(k, start, stop, above, below, room - to - below - on, B, places, near)
+    if count < 0 or to + count + below + (on + count if on > 0 else 0) > room:
         return NO_COLUMN, 0, 0, slack, is_sure
+    _write_vertices(kind, noise, k, start, count, top, to, word, bit, X, B, z, places, share,
+                    length)
+    to += count
+    mid = to
     if on > 0:  # the halves lose different facets, so they cannot share vertices
         for v in range(low, mid):
             for j in range(k + 1):
@@ -142,43 +145,68 @@ def _copy(places, count, to, k, X, B):
 
 
 @kernel
-def _new_vertices(kind, noise, k, start, stop, above, below, head, to, word, bit, X, B, z, places):
-    """Write a vertex for every edge that crosses the plane; -1 if there is no room."""
+def _find_edges(k, start, stop, above, below, most, B, places, near):
+    """List the edges that cross the plane by their ends; -1 if there are more than `most`."""
     n_words = B.shape[0]
-    room = X.shape[1]
+    count = 0
+    for m in range(below):
+        near[m] = B[0, u(places[2, m])]
     for i in range(above):
         p = places[0, i]
-        n_through = 0
-        for w in range(n_words):
-            n_through += popcount(B[w, p])
+        here = B[0, u(p)]
+        n_through = popcount(here)
+        for w in range(1, n_words):
+            n_through += popcount(B[w, u(p)])
         is_simple = n_through <= k
         for m in range(below):
-            q = places[2, m]
-            n_shared = 0
-            for w in range(n_words):
-                n_shared += popcount(B[w, p] & B[w, q])
-            if n_shared < k - 1 or not (is_simple or _is_edge(k, p, q, start, stop, B)):
+            n_shared = popcount(here & near[m])
+            for w in range(1, n_words):
+                n_shared += popcount(B[w, u(p)] & B[w, u(places[2, m])])
+            if n_shared < k - 1:
                 continue
-            if to == room:
-                return -1
-            slope = z[p - start] - z[q - start]
-            share = z[p - start] / slope
-            length = 0.0
-            for j in range(k):
-                step = X[j, q] - X[j, p]
-                X[j, to] = X[j, p] + share * step
-                length = max(length, abs(step))
-            X[k, to] = max(X[k, p], X[k, q]) + noise * length / slope
+            q = places[2, m]
+            if is_simple or _is_edge(k, p, q, start, stop, B):
+                if count == most:
+                    return -1
+                places[3, u(count)] = p
+                places[4, u(count)] = q
+                count += 1
+    return count
+
+
+@kernel
+def _write_vertices(kind, noise, k, start, count, head, to, word, bit, X, B, z, places, share,
+                    length):
+    """Write the points where edges cross the plane, with the facets through them."""
+    for e in range(count):
+        p, q = u(places[3, e] - start), u(places[4, e] - start)
+        slope = z[p] - z[q]
+        share[e] = z[p] / slope
+        length[e] = 0.0
+        z_noise = noise / slope
+        X[k, u(to + e)] = z_noise
+    for j in range(k):
+        for e in range(count):
+            at = X[j, u(places[3, e])]
+            step = X[j, u(places[4, e])] - at
+            X[j, u(to + e)] = at + share[e] * step
+            length[e] = max(length[e], abs(step))
+    for e in range(count):
+        ends = max(X[k, u(places[3, e])], X[k, u(places[4, e])])
+        X[k, u(to + e)] = ends + X[k, u(to + e)] * length[e]
+    for w in range(B.shape[0]):
+        for e in range(count):
+            B[w, u(to + e)] = B[w, u(places[3, e])] & B[w, u(places[4, e])]
+    if kind & FLAT:  # k forms without constants meet at the origin
+        for v in range(to, to + count):
             others = np.uint64(0)
-            for w in range(n_words):
-                B[w, to] = B[w, p] & B[w, q]
-                others |= B[w, to] & ~B[w, head]
-            B[word, to] |= bit
-            if kind & FLAT and others == 0:  # k forms without constants meet at the origin
+            for w in range(B.shape[0]):
+                others |= B[w, v] & ~B[w, head]
+            if others == 0:
                 for j in range(k + 1):
-                    X[j, to] = 0.0
-            to += 1
-    return to
+                    X[j, v] = 0.0
+    for v in range(to, to + count):
+        B[word, u(v)] |= bit
 
 
 @kernel
@@ -282,11 +310,18 @@ def centre_of(k, start, stop, X, centre):
 
     The last is a vertex that is exactly the origin, or -1.
     """
+    last = stop - (stop - start) % 4
     for j in range(k):
-        total = 0.0
-        for v in range(start, stop):
-            total += X[j, u(v)]
-        centre[j] = total / (stop - start)
+        # Four sums at a time: each waits for the one before it.
+        t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+        for v in range(start, last, 4):
+            t0 += X[j, u(v)]
+            t1 += X[j, u(v + 1)]
+            t2 += X[j, u(v + 2)]
+            t3 += X[j, u(v + 3)]
+        for v in range(last, stop):
+            t0 += X[j, u(v)]
+        centre[j] = ((t0 + t1) + (t2 + t3)) / (stop - start)
     blur, apex = 0.0, -1
     for v in range(start, stop):
         blur = max(blur, X[k, u(v)])
@@ -307,12 +342,22 @@ def depth_of(k, n_rows, rows, stride, at, values):
     for j in range(k):
         for r in range(n_rows):
             values[r] += rows[u(j * stride + r)] * at[j]
-    depth = np.inf
-    for r in range(n_rows):
-        here = values[r] * rows[u((k + 1) * stride + r)]
-        if not here > depth:
-            depth = here
-    return depth
+    # Four minima at a time: each waits for the one before it. NaN must stay.
+    d0, d1, d2, d3 = np.inf, np.inf, np.inf, np.inf
+    scale = (k + 1) * stride
+    for r in range(0, n_rows - 3, 4):
+        d0 = _least(d0, values[u(r)] * rows[u(scale + r)])
+        d1 = _least(d1, values[u(r + 1)] * rows[u(scale + r + 1)])
+        d2 = _least(d2, values[u(r + 2)] * rows[u(scale + r + 2)])
+        d3 = _least(d3, values[u(r + 3)] * rows[u(scale + r + 3)])
+    for r in range(n_rows - n_rows % 4, n_rows):
+        d0 = _least(d0, values[u(r)] * rows[u(scale + r)])
+    return _least(_least(d0, d1), _least(d2, d3))
+
+
+@kernel
+def _least(a, b):
+    return a if b > a else b
 
 
 @kernel

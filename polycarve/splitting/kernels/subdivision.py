@@ -77,10 +77,10 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
     """
     (k, lower, upper, side_noise, side_rows, side_kinds, size, ratio, starts, layer_of, weights,
      weight_starts, first_weights, sources, source_starts, bias, homogeneous, is_exact, fixed,
-     twins, twin_signs, n_twins) = problem
+     twins, twin_signs, n_twins, is_special) = problem
     marks, row_cuts, order, rows, kinds, forms_at, sums, slots_at, sizes, blur = path
     X, B, lists, stack = arena
-    z, places, values, centre, least, most = room
+    z, share, length, near, places, values, centre, least, most, states = room
     g_ints, g_rows, g_marks, g_order = given
     packed, points, found = out
     n_layers = len(starts) - 1
@@ -105,7 +105,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                 counters[NEXT], k, lower, upper, side_noise, side_rows, side_kinds, size, ratio,
                 starts, layer_of, weights, weight_starts, first_weights, sources, source_starts,
                 bias, homogeneous, is_exact, twins, marks, row_cuts, order, rows, kinds, forms_at,
-                sums, slots_at, sizes, blur, X, B, lists, stack, z, places, g_ints, g_rows,
+                sums, slots_at, sizes, blur, X, B, lists, stack, places, near, z, share, length, g_ints, g_rows,
                 g_marks, g_order, counters)
             if status != DONE:
                 return status
@@ -163,15 +163,16 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                     crossing, n_order, doubts = enter(
                         first, n, forms_at[layer], kind, ratio, k, start, stop, apex, spread, fuzz,
                         growth, X, centre, n_rows, rows, row_stride, kinds, layer_of, starts,
-                        weights, weight_starts, sources, source_starts, fixed, twins, sums, sizes,
-                        blur, marks, order, n_order, lists, list_top, z, least, most)
+                        weights, weight_starts, sources, source_starts, fixed, twins, is_special,
+                        sums, sizes, blur, marks, order, n_order, lists, list_top, z, least, most,
+                        states)
                     if crossing < 0:
                         return OVERFLOW
                 else:
                     crossing, n_order, doubts = settle(
                         cuts, count, list_top, first, forms_at[layer], n, kind, ratio, k, start,
                         stop, apex, spread, fuzz, growth, X, centre, n_rows, rows, row_stride,
-                        kinds, sums, sizes, blur, marks, order, n_order, lists)
+                        kinds, sums, sizes, blur, marks, order, n_order, lists, z)
                 cuts, count = list_top, crossing
                 list_top += crossing
                 counters[DOUBTS] += doubts
@@ -212,7 +213,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                 at = forms_at[layer] + this - first
                 noise = ratio * blur[this]
                 end, mid, low, slack, is_sure = cut(sums, at, n, kind, noise, k, head, start, stop,
-                                                    free, X, B, z, places)
+                                                    free, X, B, places, near, z, share, length)
                 if end == NO_COLUMN:
                     wanted = COLUMNS
                 elif end == NO_WORD:
@@ -331,7 +332,7 @@ def _pack(byte, leaf, n_cuts, marks, packed):
 def _load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, ratio, starts,
           layer_of, weights, weight_starts, first_weights, sources, source_starts, bias,
           homogeneous, is_exact, twins, marks, row_cuts, order, rows, kinds, forms_at, sums,
-          slots_at, sizes, blur, X, B, lists, stack, z, places, g_ints, g_rows, g_marks, g_order,
+          slots_at, sizes, blur, X, B, lists, stack, places, near, z, share, length, g_ints, g_rows, g_marks, g_order,
           counters):
     """Rebuild a given cell from its prefix and put it on the empty stack."""
     n_layers = len(starts) - 1
@@ -380,7 +381,7 @@ def _load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, ra
             kind = (FLAT if homogeneous[of] else 0) + (EXACT if of == 0 and is_exact else 0)
             noise = ratio * blur[this]
         end, mid, low, slack, is_sure = cut(data, at, n, kind, noise, k, head, start, stop, free, X,
-                                            B, z, places)
+                                            B, places, near, z, share, length)
         if end == NO_COLUMN:
             return COLUMNS
         if end == NO_WORD:

@@ -68,13 +68,25 @@ def add_active(layer, order, since, until, at, k, starts, weights, first_weights
         c1, c2, c3, c4 = order[s], order[s + 1], order[s + 2], order[s + 3]
         i1, i2, i3, i4 = c1 - first, c2 - first, c3 - first, c4 - first
         w1, w2, w3, w4 = base + i1 * n, base + i2 * n, base + i3 * n, base + i4 * n
-        for j in range(k + 1):
-            a1, a2 = sums[form + j * width + i1], sums[form + j * width + i2]
-            a3, a4 = sums[form + j * width + i3], sums[form + j * width + i4]
-            row = at + j * n
+        # Two rows at a time share the weights.
+        for j in range(0, k, 2):
+            one, two = form + j * width, form + (j + 1) * width
+            a1, a2, a3, a4 = sums[one + i1], sums[one + i2], sums[one + i3], sums[one + i4]
+            b1, b2, b3, b4 = sums[two + i1], sums[two + i2], sums[two + i3], sums[two + i4]
+            row, next_row = at + j * n, at + (j + 1) * n
             for i in range(n):
-                sums[u(row + i)] = (((sums[u(row + i)] + a1 * weights[u(w1 + i)]) + a2 * weights[u(w2 + i)])
-                                 + a3 * weights[u(w3 + i)]) + a4 * weights[u(w4 + i)]
+                x1, x2 = weights[u(w1 + i)], weights[u(w2 + i)]
+                x3, x4 = weights[u(w3 + i)], weights[u(w4 + i)]
+                sums[u(row + i)] = (((sums[u(row + i)] + a1 * x1) + a2 * x2) + a3 * x3) + a4 * x4
+                sums[u(next_row + i)] = (((sums[u(next_row + i)] + b1 * x1) + b2 * x2)
+                                         + b3 * x3) + b4 * x4
+        if k % 2 == 0:
+            one, row = form + k * width, at + k * n
+            a1, a2, a3, a4 = sums[one + i1], sums[one + i2], sums[one + i3], sums[one + i4]
+            for i in range(n):
+                sums[u(row + i)] = (((sums[u(row + i)] + a1 * weights[u(w1 + i)])
+                                     + a2 * weights[u(w2 + i)]) + a3 * weights[u(w3 + i)]
+                                    ) + a4 * weights[u(w4 + i)]
         a1, a2, a3, a4 = blur[c1], blur[c2], blur[c3], blur[c4]
         row = at + (k + 1) * n
         for i in range(n):

@@ -44,6 +44,7 @@ class Problem(NamedTuple):
     twins: Ints
     twin_signs: Signs
     n_twins: Ints  # (L,)
+    is_special: npt.NDArray[np.bool_]  # (N,) fixed, or with a twin
 
 
 class Path(NamedTuple):
@@ -73,12 +74,16 @@ class Arena(NamedTuple):
 class Room(NamedTuple):
     """Room to work in; nothing in it outlives a step."""
 
-    z: Floats  # (V or more,)
-    places: Ints  # (3, V)
+    z: Floats  # (V,) as the two below, or the widest layer if that is more
+    share: Floats  # how far along an edge the plane is met
+    length: Floats
+    near: Words  # (V,)
+    places: Ints  # (5, V) vertices above, on and below a plane; ends of edges
     values: Floats  # (2 k + m + N + 1,)
     centre: Floats  # (k,)
     least: Floats  # (widest layer,)
     most: Floats  # (widest layer,)
+    states: Signs  # (widest layer,)
 
 
 class Given(NamedTuple):
