@@ -70,20 +70,18 @@ def cut(data, at, stride, kind, noise, k, head, start, stop, top, X, B, places, 
         for v in range(n):
             z[v] += a * X[j, u(start + v)]
     above, on, below = 0, 0, 0
-    slack, is_sure = 0.0, True
-    for v in range(n):
+    for v in range(n):  # without branches: signs are hard to foresee
         tolerance = noise + norm * X[k, u(start + v)]
-        if z[v] > tolerance:
-            places[0, above] = start + v
-            above += 1
-        elif z[v] < -tolerance:
-            places[2, below] = start + v
-            below += 1
-        else:
-            places[1, on] = start + v
-            on += 1
-            slack = max(slack, abs(z[v]))
-            is_sure = is_sure and vanishes(data, at, stride, kind, k, start + v, X)
+        places[0, u(above)] = places[1, u(on)] = places[2, u(below)] = start + v
+        is_above, is_below = z[v] > tolerance, z[v] < -tolerance
+        above += is_above
+        below += is_below
+        on += not (is_above or is_below)
+    slack, is_sure = 0.0, True
+    for i in range(on):
+        v = places[1, i]
+        slack = max(slack, abs(z[v - start]))
+        is_sure = is_sure and vanishes(data, at, stride, kind, k, v, X)
     if below == 0 or above == 0:
         return (ABOVE if below == 0 else BELOW), 0, 0, slack, is_sure
     # A bit for the new facet.
@@ -146,8 +144,9 @@ def _copy(places, count, to, k, X, B):
 
 @kernel
 def _find_edges(k, start, stop, above, below, most, B, places, near):
-    """List the edges that cross the plane by their ends; -1 if there are more than `most`."""
+    """List the edges that cross the plane by their ends; -1 if there may be more than `most`."""
     n_words = B.shape[0]
+    wanted = u(k - 1)
     count = 0
     for m in range(below):
         near[m] = B[0, u(places[2, m])]
@@ -157,20 +156,24 @@ def _find_edges(k, start, stop, above, below, most, B, places, near):
         n_through = popcount(here)
         for w in range(1, n_words):
             n_through += popcount(B[w, u(p)])
-        is_simple = n_through <= k
-        for m in range(below):
-            n_shared = popcount(here & near[m])
-            for w in range(1, n_words):
-                n_shared += popcount(B[w, u(p)] & B[w, u(places[2, m])])
-            if n_shared < k - 1:
-                continue
-            q = places[2, m]
-            if is_simple or _is_edge(k, p, q, start, stop, B):
-                if count == most:
-                    return -1
-                places[3, u(count)] = p
-                places[4, u(count)] = q
-                count += 1
+        if count + below > most:
+            return -1
+        before = count
+        if n_through <= k and n_words == 1:
+            for m in range(below):  # without branches
+                places[4, u(count)] = places[2, u(m)]
+                count += popcount(here & near[m]) >= wanted
+        else:
+            for m in range(below):
+                n_shared = popcount(here & near[m])
+                for w in range(1, n_words):
+                    n_shared += popcount(B[w, u(p)] & B[w, u(places[2, m])])
+                q = places[2, m]
+                if n_shared >= wanted and (n_through <= k or _is_edge(k, p, q, start, stop, B)):
+                    places[4, u(count)] = q
+                    count += 1
+        for e in range(before, count):
+            places[3, u(e)] = p
     return count
 
 

@@ -80,19 +80,22 @@ def add_active(layer, order, since, until, at, k, starts, weights, first_weights
                 sums[u(row + i)] = (((sums[u(row + i)] + a1 * x1) + a2 * x2) + a3 * x3) + a4 * x4
                 sums[u(next_row + i)] = (((sums[u(next_row + i)] + b1 * x1) + b2 * x2)
                                          + b3 * x3) + b4 * x4
+        e1, e2, e3, e4 = blur[c1], blur[c2], blur[c3], blur[c4]
+        row, errors = at + k * n, at + (k + 1) * n
         if k % 2 == 0:
-            one, row = form + k * width, at + k * n
+            one = form + k * width
             a1, a2, a3, a4 = sums[one + i1], sums[one + i2], sums[one + i3], sums[one + i4]
             for i in range(n):
-                sums[u(row + i)] = (((sums[u(row + i)] + a1 * weights[u(w1 + i)])
-                                     + a2 * weights[u(w2 + i)]) + a3 * weights[u(w3 + i)]
-                                    ) + a4 * weights[u(w4 + i)]
-        a1, a2, a3, a4 = blur[c1], blur[c2], blur[c3], blur[c4]
-        row = at + (k + 1) * n
-        for i in range(n):
-            sums[u(row + i)] = (((sums[u(row + i)] + a1 * abs(weights[u(w1 + i)]))
-                              + a2 * abs(weights[u(w2 + i)])) + a3 * abs(weights[u(w3 + i)])
-                             ) + a4 * abs(weights[u(w4 + i)])
+                x1, x2 = weights[u(w1 + i)], weights[u(w2 + i)]
+                x3, x4 = weights[u(w3 + i)], weights[u(w4 + i)]
+                sums[u(row + i)] = (((sums[u(row + i)] + a1 * x1) + a2 * x2) + a3 * x3) + a4 * x4
+                sums[u(errors + i)] = (((sums[u(errors + i)] + e1 * abs(x1)) + e2 * abs(x2))
+                                       + e3 * abs(x3)) + e4 * abs(x4)
+        else:
+            for i in range(n):
+                sums[u(errors + i)] = (((sums[u(errors + i)] + e1 * abs(weights[u(w1 + i)]))
+                                        + e2 * abs(weights[u(w2 + i)]))
+                                       + e3 * abs(weights[u(w3 + i)])) + e4 * abs(weights[u(w4 + i)])
         s += 4
     while s < until:
         i1 = order[s] - first
