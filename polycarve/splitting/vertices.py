@@ -72,7 +72,7 @@ class _Workspace:
         self.n_slots = 32
         self.problem = _problem(program)
         self.rows = (np.empty((k + 2) * (2 * k + m + n + 1)), np.zeros(2 * k + m + n + 1, np.uint8))
-        self.marks, self.order = np.zeros(n, np.int8), np.zeros(n, np.int32)
+        self.marks, self.order = np.zeros(n + -n % 8, np.int8), np.zeros(n, np.int32)
         self.row_cuts = np.zeros(m + n + 1, np.int64)
         self.sizes, self.blur = np.empty(n), np.empty(n)
         self.stack = np.empty((n + 2, 15), np.int64)
@@ -94,6 +94,7 @@ class _Workspace:
         slots_at = np.concatenate([[0], np.cumsum(slots * widths * (k + 2))]).astype(np.int64)
         self.path = vertex_arrays.Path(
             self.marks,
+            self.marks.view(np.uint64),
             self.row_cuts,
             self.order,
             *self.rows,

@@ -59,13 +59,26 @@ def kernel(function: Callable[..., Any]) -> Any:
 
     It may take views of arrays, but must not make any.
     """
+    return _compiled(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile a function as `kernel` does, into the functions that call it.
+
+    For what is called often with many arrays: each is handed over as seven words.
+    """
+    return _compiled(function, forceinline=True)
+
+
+def _compiled(function: Callable[..., Any], **more: Any) -> Any:
+    options = _OPTIONS | more
     if FOLDER is None:
-        return numba.njit(**_OPTIONS)(function)
+        return numba.njit(**options)(function)
     before = numba.config.CACHE_DIR
     try:
         # Read once, when the cache is attached to the function; put back for everybody else.
         numba.config.CACHE_DIR = str(FOLDER)
-        return numba.njit(cache=True, **_OPTIONS)(function)
+        return numba.njit(cache=True, **options)(function)
     finally:
         numba.config.CACHE_DIR = before
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE, UNKNOWN, ZERO
-from polycarve.splitting.kernels.compilation import kernel
+from polycarve.splitting.kernels.compilation import inlined, kernel
 from polycarve.splitting.kernels.polytopes import opens, value, value_at_vertex, vanishes
 from polycarve.splitting.kernels.sums import is_fed
 
@@ -62,7 +62,7 @@ def judge(data, at, stride, kind, noise, k, start, stop, fuzz, growth, X, centre
     return mark, opens(k, touched, fuzz, growth, n_rows, rows, row_stride, kinds, centre, X)
 
 
-@kernel
+@inlined
 def settle(cuts, count, to, first, form, n, kind, ratio, k, start, stop, apex, spread, fuzz,
            growth, X, centre, n_rows, rows, row_stride, kinds, sums, sizes, blur, marks, order,
            n_order, lists, z):
@@ -125,7 +125,7 @@ def settle(cuts, count, to, first, form, n, kind, ratio, k, start, stop, apex, s
     return crossing, n_order, doubts
 
 
-@kernel
+@inlined
 def ranges(form, n, k, start, stop, apex, X, sums, z, least, most):
     """Write the least and the largest value of every form of a layer at the vertices."""
     for i in range(n):
@@ -154,7 +154,7 @@ def ranges(form, n, k, start, stop, apex, X, sums, z, least, most):
             most[i] = max(most[i], z[i])
 
 
-@kernel
+@inlined
 def enter(first, n, form, kind, ratio, k, start, stop, apex, spread, fuzz, growth, X, centre,
           n_rows, rows, row_stride, kinds, layer_of, starts, weights, weight_starts, sources,
           source_starts, fixed, twins, is_special, sums, sizes, blur, marks, order, n_order, lists,

@@ -19,7 +19,7 @@ from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import EPS
 from polycarve.splitting.kernels.bits import bit_at, lowest, popcount
-from polycarve.splitting.kernels.compilation import kernel
+from polycarve.splitting.kernels.compilation import inlined, kernel
 
 # What a form is known to be: without a constant; with coefficients that are no rounded numbers.
 FLAT, EXACT = 1, 2
@@ -50,7 +50,7 @@ def corners(k, lower, upper, side_noise, X, B):
     return 1 + (1 << k)
 
 
-@kernel
+@inlined
 def cut(data, at, stride, kind, noise, k, head, start, stop, top, X, B, places, near, z, share,
         length):
     """Cut a cell in two; write both halves from column `top` on, a header first.
@@ -131,7 +131,7 @@ def cut(data, at, stride, kind, noise, k, head, start, stop, top, X, B, places, 
     return to, mid, low, slack, is_sure
 
 
-@kernel
+@inlined
 def _copy(places, count, to, k, X, B):
     for j in range(k + 1):
         for i in range(count):
@@ -142,7 +142,7 @@ def _copy(places, count, to, k, X, B):
     return to + count
 
 
-@kernel
+@inlined
 def _find_edges(k, start, stop, above, below, most, B, places, near):
     """List the edges that cross the plane by their ends; -1 if there may be more than `most`."""
     n_words = B.shape[0]
@@ -177,7 +177,7 @@ def _find_edges(k, start, stop, above, below, most, B, places, near):
     return count
 
 
-@kernel
+@inlined
 def _write_vertices(kind, noise, k, start, count, head, to, word, bit, X, B, z, places, share,
                     length):
     """Write the points where edges cross the plane, with the facets through them."""
@@ -289,7 +289,7 @@ def vanishes(data, at, stride, kind, k, v, X):
     return total == 0.0
 
 
-@kernel
+@inlined
 def value(data, at, stride, k, point):
     """Return a form's value at a point."""
     total = data[at + k * stride]
@@ -307,7 +307,7 @@ def value_at_vertex(data, at, stride, k, v, X):
     return total
 
 
-@kernel
+@inlined
 def centre_of(k, start, stop, X, centre):
     """Write the mean of the vertices; return how badly a vertex is known, and where the origin is.
 
@@ -337,7 +337,7 @@ def centre_of(k, start, stop, X, centre):
     return blur, apex
 
 
-@kernel
+@inlined
 def depth_of(k, n_rows, rows, stride, at, values):
     """Return how deep a point lies inside all rows, in units of their ``rho``."""
     for r in range(n_rows):
@@ -358,7 +358,7 @@ def depth_of(k, n_rows, rows, stride, at, values):
     return _least(_least(d0, d1), _least(d2, d3))
 
 
-@kernel
+@inlined
 def _least(a, b):
     return a if b > a else b
 
@@ -380,7 +380,7 @@ def opens(k, v, fuzz, growth, n_rows, rows, stride, kinds, centre, X):
     return True
 
 
-@kernel
+@inlined
 def put_row(r, data, at, stride, sign, kind, rho, k, rows, room, kinds):
     """Write a form that is positive in the cell as row r."""
     for j in range(k + 1):

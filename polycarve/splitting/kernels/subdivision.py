@@ -78,7 +78,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
     (k, lower, upper, side_noise, side_rows, side_kinds, size, ratio, starts, layer_of, weights,
      weight_starts, first_weights, sources, source_starts, bias, homogeneous, is_exact, fixed,
      twins, twin_signs, n_twins, is_special) = problem
-    marks, row_cuts, order, rows, kinds, forms_at, sums, slots_at, sizes, blur = path
+    marks, eights, row_cuts, order, rows, kinds, forms_at, sums, slots_at, sizes, blur = path
     X, B, lists, stack = arena
     z, share, length, near, places, values, centre, least, most, states = room
     g_ints, g_rows, g_marks, g_order = given
@@ -259,7 +259,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
             found[leaf] = inside
             for j in range(k):
                 points[leaf, j] = centre[j]
-            _pack(starts[unpacked] >> 3, leaf, starts[n_layers], marks, packed)
+            _pack(starts[unpacked] >> 3, leaf, eights, packed)
             unpacked = n_layers
     return DONE
 
@@ -317,15 +317,19 @@ def _signs_hold(k, point, ratio, starts, forms_at, sums, sizes, blur, marks):
 
 
 @kernel
-def _pack(byte, leaf, n_cuts, marks, packed):
-    """Write a pattern from a byte on; before that it is that of the last leaf."""
+def _pack(byte, leaf, bytes_of_marks, packed):
+    """Write a pattern from a byte on; before that it is that of the last leaf.
+
+    Eight marks at a time: of the bytes, only that of ACTIVE is odd with an even half. The
+    product moves the first byte's bit to the highest place of the last byte, and so on.
+    """
     for b in range(byte):
         packed[leaf, b] = packed[leaf - 1, b]
+    one = np.uint64(0x0101010101010101)
     for b in range(byte, packed.shape[1]):
-        bits = 0
-        for c in range(8 * b, min(8 * b + 8, n_cuts)):
-            bits |= (marks[c] == ACTIVE) << (7 - (c & 7))
-        packed[leaf, b] = bits
+        eight = bytes_of_marks[b]
+        bits = eight & ~(eight >> u(1)) & one
+        packed[leaf, b] = (bits * np.uint64(0x8040201008040201)) >> u(56)
 
 
 @kernel

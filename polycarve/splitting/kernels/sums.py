@@ -10,10 +10,10 @@ their ancestors, and a cell can be rebuilt to the last bit from the list of its 
 from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import ACTIVE, GAMMA, TINY
-from polycarve.splitting.kernels.compilation import kernel
+from polycarve.splitting.kernels.compilation import inlined, kernel
 
 
-@kernel
+@inlined
 def begin_sums(layer, at, k, size, starts, layer_of, weights, weight_starts, sources,
                source_starts, bias, marks, forms_at, blur, sums):
     """Write the part of a layer's forms that does not depend on the layer before."""
@@ -49,7 +49,7 @@ def begin_sums(layer, at, k, size, starts, layer_of, weights, weight_starts, sou
         w += n
 
 
-@kernel
+@inlined
 def add_active(layer, order, since, until, at, k, starts, weights, first_weights, forms_at, blur,
                sums):
     """Add the terms of active cuts of the layer before, ``order[since:until]``.
@@ -112,7 +112,7 @@ def add_active(layer, order, since, until, at, k, starts, weights, first_weights
         s += 1
 
 
-@kernel
+@inlined
 def finish_forms(layer, at, k, size, starts, source_starts, sums, sizes, blur):
     """Say how large a layer's forms get in the box, and how far rounding may take their values."""
     first = starts[layer]

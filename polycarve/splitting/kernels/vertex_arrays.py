@@ -50,7 +50,8 @@ class Problem(NamedTuple):
 class Path(NamedTuple):
     """What leads from the domain to the cell in hand; what a cell on the stack shares with it."""
 
-    marks: Signs  # (N,)
+    marks: Signs  # (N,), then zeros up to a multiple of eight
+    eights: Words  # the same memory, eight marks to a word
     row_cuts: Ints  # (m + N + 1,) -1 - r for row r of the domain, then the cuts that split
     order: Cuts  # (N,) active cuts, layer by layer in the order in which they were found to be
     rows: Floats  # flat (k + 2, 2 k + m + N + 1): [a, c, 1 / rho], sides of the box first
