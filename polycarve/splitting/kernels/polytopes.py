@@ -51,8 +51,8 @@ def corners(k, lower, upper, side_noise, X, B):
 
 
 @inlined
-def cut(data, at, stride, kind, noise, k, head, start, stop, top, X, B, places, near, z, share,
-        length):
+def cut(data, at, stride, kind, noise, k, head, start, stop, top, n_rows, rows, row_stride, kinds,
+        X, B, places, near, z, share, length):
     """Cut a cell in two; write both halves from column `top` on, a header first.
 
     Returns ``(end, mid, low, slack, is_sure)``: the positive half is ``top + 1 .. mid``, the
@@ -81,7 +81,8 @@ def cut(data, at, stride, kind, noise, k, head, start, stop, top, X, B, places, 
     for i in range(on):
         v = places[1, i]
         slack = max(slack, abs(z[v - start]))
-        is_sure = is_sure and vanishes(data, at, stride, kind, k, v, X)
+        is_sure = (is_sure and vanishes(data, at, stride, kind, k, v, X)
+                   and is_pinned(k, v, n_rows, rows, row_stride, kinds, X))
     if below == 0 or above == 0:
         return (ABOVE if below == 0 else BELOW), 0, 0, slack, is_sure
     # A bit for the new facet.
@@ -255,14 +256,13 @@ def _forget(k, start, stop, B):
 
 @kernel
 def vanishes(data, at, stride, kind, k, v, X):
-    """Whether a form is exactly zero at a vertex, as far as that can be told."""
-    if X[k, v] != 0.0:
-        return False
-    is_origin = True
-    for j in range(k):
-        is_origin = is_origin and X[j, v] == 0.0
-    if is_origin and kind & FLAT:
-        return True
+    """Whether a form is exactly zero where a vertex is computed to be, as far as can be told."""
+    if kind & FLAT:
+        is_origin = True
+        for j in range(k):
+            is_origin = is_origin and X[j, v] == 0.0
+        if is_origin:
+            return True
     if not kind & EXACT:
         return False
     total = 0.0
@@ -270,7 +270,7 @@ def vanishes(data, at, stride, kind, k, v, X):
         a = data[at + j * stride]
         x = X[j, v] if j < k else 1.0
         term = a * x
-        if term == 0.0 and (a == 0.0 or x == 0.0):
+        if a == 0.0 or x == 0.0:
             continue
         if not (1e-200 < abs(term) < 1e200 and abs(a) < 1e200 and abs(x) < 1e200):
             return False
@@ -287,6 +287,28 @@ def vanishes(data, at, stride, kind, k, v, X):
             return False
         total = after
     return total == 0.0
+
+
+@kernel
+def is_pinned(k, v, n_rows, rows, stride, kinds, X):
+    """Whether a vertex is known to be exactly where it is computed to be.
+
+    It is if every row vanishes exactly there that is not clearly off it.
+    """
+    if X[k, v] == 0.0:
+        return True
+    growth = growth_of(k, n_rows)
+    for r in range(n_rows):
+        off = abs(value_at_vertex(rows, r, stride, k, v, X)) * rows[(k + 1) * stride + r]
+        if not off > growth and not vanishes(rows, r, stride, kinds[r], k, v, X):
+            return False
+    return True
+
+
+@kernel
+def growth_of(k, n_rows):
+    """Return what rounding may have made of a row's ``rho``: every cut adds a little."""
+    return 1.0 + 0.25 * (n_rows - 2 * k)
 
 
 @inlined
@@ -364,12 +386,13 @@ def _least(a, b):
 
 
 @kernel
-def opens(k, v, fuzz, growth, n_rows, rows, stride, kinds, centre, X):
+def opens(k, v, fuzz, n_rows, rows, stride, kinds, centre, X):
     """Whether all rows that do not vanish at a vertex are far from it.
 
     Then rays from the vertex leave the cell where at most half of any point's weight, as a mean
     of vertices, is its own: a form that vanishes there need only be positive at the others.
     """
+    growth = growth_of(k, n_rows)
     for r in range(n_rows):
         if vanishes(rows, r, stride, kinds[r], k, v, X):
             continue

@@ -26,6 +26,7 @@ from polycarve.splitting.kernels.polytopes import (
     corners,
     cut,
     depth_of,
+    growth_of,
     opens,
     put_row,
     put_sides,
@@ -152,17 +153,16 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                     spread, origin = centre_of(k, start, stop, X, centre)
                     spread /= smallest
                     depth_here = depth_of(k, n_rows, rows, row_stride, centre, values)
-                    growth = 1.0 + 0.25 * m
+                    growth = growth_of(k, n_rows)
                     fuzz = growth / depth_here if depth_here > 2.0 * growth else np.inf
-                    if origin >= 0 and not opens(k, origin, fuzz, growth, n_rows, rows, row_stride,
+                    if origin >= 0 and not opens(k, origin, fuzz, n_rows, rows, row_stride,
                                                  kinds, centre, X):
                         origin = -1
                 apex = origin if homogeneous[layer] else -1
                 if is_fresh:
                     counters[STEPS] += n * (stop - start) * k // 1024
                     crossing, n_order, doubts = enter(
-                        first, n, forms_at[layer], kind, ratio, k, start, stop, apex, spread, fuzz,
-                        growth, X, centre, n_rows, rows, row_stride, kinds, layer_of, starts,
+                        first, n, forms_at[layer], kind, ratio, k, start, stop, apex, spread, fuzz, X, centre, n_rows, rows, row_stride, kinds, layer_of, starts,
                         weights, weight_starts, sources, source_starts, fixed, twins, is_special,
                         sums, sizes, blur, marks, order, n_order, lists, list_top, z, least, most,
                         states)
@@ -171,7 +171,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                 else:
                     crossing, n_order, doubts = settle(
                         cuts, count, list_top, first, forms_at[layer], n, kind, ratio, k, start,
-                        stop, apex, spread, fuzz, growth, X, centre, n_rows, rows, row_stride,
+                        stop, apex, spread, fuzz, X, centre, n_rows, rows, row_stride,
                         kinds, sums, sizes, blur, marks, order, n_order, lists, z)
                 cuts, count = list_top, crossing
                 list_top += crossing
@@ -213,7 +213,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                 at = forms_at[layer] + this - first
                 noise = ratio * blur[this]
                 end, mid, low, slack, is_sure = cut(sums, at, n, kind, noise, k, head, start, stop,
-                                                    free, X, B, places, near, z, share, length)
+                                                    free, n_rows, rows, row_stride, kinds, X, B, places, near, z, share, length)
                 if end == NO_COLUMN:
                     wanted = COLUMNS
                 elif end == NO_WORD:
@@ -384,8 +384,8 @@ def _load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, ra
                 sign = -1.0
             kind = (FLAT if homogeneous[of] else 0) + (EXACT if of == 0 and is_exact else 0)
             noise = ratio * blur[this]
-        end, mid, low, slack, is_sure = cut(data, at, n, kind, noise, k, head, start, stop, free, X,
-                                            B, places, near, z, share, length)
+        end, mid, low, slack, is_sure = cut(data, at, n, kind, noise, k, head, start, stop, free,
+                                            2 * k + r, rows, row_stride, kinds, X, B, places, near, z, share, length)
         if end == NO_COLUMN:
             return COLUMNS
         if end == NO_WORD:
