@@ -16,13 +16,12 @@ from numpy import uint64 as u
 from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE, UNKNOWN, ZERO
 from polycarve.splitting.kernels.compilation import inlined, kernel
 from polycarve.splitting.kernels.polytopes import (
-    is_pinned,
     opens,
     value,
     value_at_vertex,
     vanishes,
 )
-from polycarve.splitting.kernels.sums import is_fed
+from polycarve.splitting.kernels.sums import is_fed, kind_of
 
 # States of a cut on entry to a layer, beside the marks.
 CROSSING, UNCLEAR = 2, 3
@@ -52,25 +51,17 @@ def judge(data, at, stride, kind, noise, k, start, stop, fuzz, X, centre, n_rows
         return ZERO, False
     sign, mark = (1.0, ACTIVE) if above > 0 else (-1.0, INACTIVE)
     clear = 2.0 * noise + fuzz * abs(value(data, at, stride, k, centre))
-    touched = -1
     for v in range(start, stop):
-        if not sign * value_at_vertex(data, at, stride, k, v, X) > clear:
-            if touched >= 0:
-                return mark, False
-            touched = v
-    if touched < 0:
-        return mark, True
-    if not (vanishes(data, at, stride, kind, k, touched, X)
-            and is_pinned(k, touched, n_rows, rows, row_stride, kinds, X)):
-        return mark, False
-    for v in range(start, stop):
-        if v != touched and not sign * value_at_vertex(data, at, stride, k, v, X) > 2.0 * clear:
+        z = sign * value_at_vertex(data, at, stride, k, v, X)
+        if not z > 2.0 * clear and not (
+                vanishes(data, at, stride, kind, k, v, X)
+                and opens(k, v, fuzz, n_rows, rows, row_stride, kinds, centre, X)):
             return mark, False
-    return mark, opens(k, touched, fuzz, n_rows, rows, row_stride, kinds, centre, X)
+    return mark, True
 
 
 @inlined
-def settle(cuts, count, to, first, form, n, kind, ratio, k, start, stop, apex, spread, fuzz, X, centre, n_rows, rows, row_stride, kinds, sums, sizes, blur, marks, order,
+def settle(cuts, count, to, first, form, n, flat, limit, ratio, k, start, stop, apex, spread, fuzz, X, centre, n_rows, rows, row_stride, kinds, sums, sizes, blur, marks, order,
            n_order, lists, z):
     """Try the cuts ``lists[cuts : cuts + count]`` on a cell; list those that cross it at `to`.
 
@@ -116,7 +107,7 @@ def settle(cuts, count, to, first, form, n, kind, ratio, k, start, stop, apex, s
         elif below == wanted:
             mark = INACTIVE
         else:
-            mark, is_proven = judge(sums, at, n, kind, noise, k, start, stop, fuzz, X,
+            mark, is_proven = judge(sums, at, n, kind_of(flat, limit, at, n, k, sums), noise, k, start, stop, fuzz, X,
                                     centre, n_rows, rows, row_stride, kinds)
             if not is_proven:
                 doubts += 1
@@ -161,7 +152,7 @@ def ranges(form, n, k, start, stop, apex, X, sums, z, least, most):
 
 
 @inlined
-def enter(first, n, form, kind, ratio, k, start, stop, apex, spread, fuzz, X, centre,
+def enter(first, n, form, flat, limit, ratio, k, start, stop, apex, spread, fuzz, X, centre,
           n_rows, rows, row_stride, kinds, layer_of, starts, weights, weight_starts, sources,
           source_starts, fixed, twins, is_special, sums, sizes, blur, marks, order, n_order, lists,
           to, z, least, most, states):
@@ -194,7 +185,7 @@ def enter(first, n, form, kind, ratio, k, start, stop, apex, spread, fuzz, X, ce
                     mark, is_proven = ZERO, not is_fed(cut, k, layer_of, starts, weights, weight_starts, sources,
                                   source_starts, marks)
                 else:
-                    mark, is_proven = judge(sums, form + i, n, kind, ratio * blur[cut], k, start, stop, fuzz, X, centre, n_rows, rows, row_stride, kinds)
+                    mark, is_proven = judge(sums, form + i, n, kind_of(flat, limit, form + i, n, k, sums), ratio * blur[cut], k, start, stop, fuzz, X, centre, n_rows, rows, row_stride, kinds)
                 if not is_proven:
                     doubts += 1
                 if mark == UNKNOWN:

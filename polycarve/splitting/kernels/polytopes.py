@@ -20,9 +20,7 @@ from numpy import uint64 as u
 from polycarve.splitting.kernels.arrays import EPS
 from polycarve.splitting.kernels.bits import bit_at, lowest, popcount
 from polycarve.splitting.kernels.compilation import inlined, kernel
-
-# What a form is known to be: without a constant; with coefficients that are no rounded numbers.
-FLAT, EXACT = 1, 2
+from polycarve.splitting.kernels.sums import EXACT, FLAT
 
 # Why a cell was not cut: no column, no bit of a word is left; it lies on one side.
 NO_COLUMN, NO_WORD, ABOVE, BELOW = -1, -2, -3, -4
@@ -387,10 +385,14 @@ def _least(a, b):
 
 @kernel
 def opens(k, v, fuzz, n_rows, rows, stride, kinds, centre, X):
-    """Whether all rows that do not vanish at a vertex are far from it.
+    """Whether every row either vanishes at a vertex, exactly, or is far from it.
 
-    Then rays from the vertex leave the cell where at most half of any point's weight, as a mean
-    of vertices, is its own: a form that vanishes there need only be positive at the others.
+    Then the vertex is exactly where it is computed to be. And where a form vanishes exactly at
+    all of some such vertices and is clearly positive at the others, it is positive in the cell.
+    For let it be negative at a true vertex. Drawn towards the centre by `fuzz`, that is a mean
+    of the vertices, all but half of whose weight is on those where the form vanishes, and of
+    this a share of at most 1 / (2 k) is off any one of the k facets that meet there. So one of
+    these vertices lies on all of them: it is the true vertex, and the form is zero there.
     """
     growth = growth_of(k, n_rows)
     for r in range(n_rows):
@@ -398,7 +400,7 @@ def opens(k, v, fuzz, n_rows, rows, stride, kinds, centre, X):
             continue
         rho = growth / rows[(k + 1) * stride + r]
         here = value_at_vertex(rows, r, stride, k, v, X)
-        if not fuzz * value(rows, r, stride, k, centre) + rho <= 0.5 * (here - rho):
+        if not 2.0 * k * (fuzz * value(rows, r, stride, k, centre) + rho) < here - rho:
             return False
     return True
 

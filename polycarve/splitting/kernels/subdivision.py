@@ -18,8 +18,6 @@ from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.decisions import enter, settle
 from polycarve.splitting.kernels.polytopes import (
     ABOVE,
-    EXACT,
-    FLAT,
     NO_COLUMN,
     NO_WORD,
     centre_of,
@@ -32,7 +30,7 @@ from polycarve.splitting.kernels.polytopes import (
     put_sides,
     value,
 )
-from polycarve.splitting.kernels.sums import add_active, begin_sums, finish_forms
+from polycarve.splitting.kernels.sums import add_active, begin_sums, finish_forms, kind_of
 from polycarve.splitting.kernels.vertex_arrays import (
     BUDGET,
     COLUMNS,
@@ -77,7 +75,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
     ``counters[NEXT]`` on.
     """
     (k, lower, upper, side_noise, side_rows, side_kinds, size, ratio, starts, layer_of, weights,
-     weight_starts, first_weights, sources, source_starts, bias, homogeneous, is_exact, fixed,
+     weight_starts, first_weights, sources, source_starts, bias, homogeneous, exact_below, fixed,
      twins, twin_signs, n_twins, is_special) = problem
     marks, eights, row_cuts, order, rows, kinds, forms_at, sums, slots_at, sizes, blur = path
     X, B, lists, stack = arena
@@ -105,7 +103,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
             status = _load(
                 counters[NEXT], k, lower, upper, side_noise, side_rows, side_kinds, size, ratio,
                 starts, layer_of, weights, weight_starts, first_weights, sources, source_starts,
-                bias, homogeneous, is_exact, twins, marks, row_cuts, order, rows, kinds, forms_at,
+                bias, homogeneous, exact_below, twins, marks, row_cuts, order, rows, kinds, forms_at,
                 sums, slots_at, sizes, blur, X, B, lists, stack, places, near, z, share, length, g_ints, g_rows,
                 g_marks, g_order, counters)
             if status != DONE:
@@ -123,7 +121,6 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
         n_order = known
         first = starts[layer]
         n = starts[layer + 1] - first
-        kind = (FLAT if homogeneous[layer] else 0) + (EXACT if layer == 0 and is_exact else 0)
         unpacked = min(unpacked, layer)
         last = stack[top, CUT]
         if last >= 0:
@@ -162,7 +159,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                 if is_fresh:
                     counters[STEPS] += n * (stop - start) * k // 1024
                     crossing, n_order, doubts = enter(
-                        first, n, forms_at[layer], kind, ratio, k, start, stop, apex, spread, fuzz, X, centre, n_rows, rows, row_stride, kinds, layer_of, starts,
+                        first, n, forms_at[layer], homogeneous[layer], exact_below[layer], ratio, k, start, stop, apex, spread, fuzz, X, centre, n_rows, rows, row_stride, kinds, layer_of, starts,
                         weights, weight_starts, sources, source_starts, fixed, twins, is_special,
                         sums, sizes, blur, marks, order, n_order, lists, list_top, z, least, most,
                         states)
@@ -170,7 +167,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                         return OVERFLOW
                 else:
                     crossing, n_order, doubts = settle(
-                        cuts, count, list_top, first, forms_at[layer], n, kind, ratio, k, start,
+                        cuts, count, list_top, first, forms_at[layer], n, homogeneous[layer], exact_below[layer], ratio, k, start,
                         stop, apex, spread, fuzz, X, centre, n_rows, rows, row_stride,
                         kinds, sums, sizes, blur, marks, order, n_order, lists, z)
                 cuts, count = list_top, crossing
@@ -206,12 +203,12 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                                  sizes, blur)
                     first = starts[layer]
                     n = starts[layer + 1] - first
-                    kind = FLAT if homogeneous[layer] else 0
                     is_fresh = True
                     continue
                 this = lists[cuts]
                 at = forms_at[layer] + this - first
                 noise = ratio * blur[this]
+                kind = kind_of(homogeneous[layer], exact_below[layer], at, n, k, sums)
                 end, mid, low, slack, is_sure = cut(sums, at, n, kind, noise, k, head, start, stop,
                                                     free, n_rows, rows, row_stride, kinds, X, B, places, near, z, share, length)
                 if end == NO_COLUMN:
@@ -335,7 +332,7 @@ def _pack(byte, leaf, bytes_of_marks, packed):
 @kernel
 def _load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, ratio, starts,
           layer_of, weights, weight_starts, first_weights, sources, source_starts, bias,
-          homogeneous, is_exact, twins, marks, row_cuts, order, rows, kinds, forms_at, sums,
+          homogeneous, exact_below, twins, marks, row_cuts, order, rows, kinds, forms_at, sums,
           slots_at, sizes, blur, X, B, lists, stack, places, near, z, share, length, g_ints, g_rows, g_marks, g_order,
           counters):
     """Rebuild a given cell from its prefix and put it on the empty stack."""
@@ -382,7 +379,7 @@ def _load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, ra
             data, at, sign = sums, forms_at[of] + this - starts[of], 1.0
             if marks[this] != ACTIVE:
                 sign = -1.0
-            kind = (FLAT if homogeneous[of] else 0) + (EXACT if of == 0 and is_exact else 0)
+            kind = kind_of(homogeneous[of], exact_below[of], at, n, k, sums)
             noise = ratio * blur[this]
         end, mid, low, slack, is_sure = cut(data, at, n, kind, noise, k, head, start, stop, free,
                                             2 * k + r, rows, row_stride, kinds, X, B, places, near, z, share, length)

@@ -12,6 +12,9 @@ from numpy import uint64 as u
 from polycarve.splitting.kernels.arrays import ACTIVE, GAMMA, TINY
 from polycarve.splitting.kernels.compilation import inlined, kernel
 
+# What a form may be known to be: without a constant; with coefficients that are not rounded.
+FLAT, EXACT = 1, 2
+
 
 @inlined
 def begin_sums(layer, at, k, size, starts, layer_of, weights, weight_starts, sources,
@@ -141,3 +144,13 @@ def is_fed(cut, k, layer_of, starts, weights, weight_starts, sources, source_sta
             return True
         w += n
     return False
+
+
+@inlined
+def kind_of(flat, limit, at, n, k, sums):
+    """Return what is known of a form: whether it has no constant, whether it is exact.
+
+    Rounding errors below `limit` show that all terms and sums have few enough digits.
+    """
+    kind = FLAT if flat else 0
+    return kind + EXACT if sums[at + (k + 1) * n] <= limit else kind

@@ -39,7 +39,7 @@ class Problem(NamedTuple):
     source_starts: Ints
     bias: Floats
     homogeneous: Bytes
-    is_exact: bool
+    exact_below: Floats  # (L,) forms are exact whose error is not above that
     fixed: Signs
     twins: Ints
     twin_signs: Signs
