@@ -79,7 +79,7 @@ class _Workspace:
         self.marks, self.order = np.zeros(n + -n % 8, np.int8), np.zeros(n, np.int32)
         self.row_cuts = np.zeros(m + n + 1, np.int64)
         self.sizes, self.blur = np.empty(n), np.empty(n)
-        self.stack = np.empty((n + 2, 15), np.int64)
+        self.stack = np.empty((n + 2, 14), np.int64)
         self.out = vertex_arrays.Out(
             packed=np.empty((kept, packed_width(n)), np.uint8),
             points=np.empty((kept, k)),
@@ -121,6 +121,7 @@ class _Workspace:
             np.empty(self.n_columns, np.uint64),
             np.empty((5, self.n_columns), np.int64),
             np.empty(len(self.rows[1])),
+            np.empty(k),
             np.empty(k),
             np.empty(widest),
             np.empty(widest),
@@ -175,7 +176,7 @@ class _Workspace:
 
     def describe(self, cell: Any, entry: Any) -> None:
         """Write the prefix of a cell on the stack."""
-        layer, depth, m, this, fresh, doubtful, _, start, stop, at, count = entry[:11].tolist()
+        layer, depth, m, this, fresh, doubtful, start, stop, at, count = entry[:10].tolist()
         first, end = self.program.starts[layer : layer + 2]
         marks = cell["marks"]
         cell["layer"], cell["depth"], cell["n_rows"] = layer, depth, m

@@ -1,10 +1,9 @@
 """Cells as polytopes: their vertices, the facets through each, and how a hyperplane cuts them.
 
 A cell is a stretch of columns of two arrays: ``X`` has a vertex's coordinates and, in its last
-row, how far rounding may have moved it; ``B`` has the facets through it, as bits. A facet's bit
-is local: it is free again once no vertex of the cell has it. The column ``head`` in front of a
-cell says in ``B`` which of these facets belong to forms without a constant. No vertex is ever
-changed, so that the two halves of a cell can share those on the cut.
+row, how far rounding may have moved it (zero only where it has not); ``B`` has the facets through
+it, as bits. A facet's bit is local: it is free again once no vertex of the cell has it. No vertex
+is ever changed, so that the two halves of a cell can share those on the cut.
 
 A form is ``data[at + j * stride]`` for ``j = 0 .. k``: coefficients, then the constant.
 
@@ -22,39 +21,36 @@ from polycarve.splitting.kernels.bits import bit_at, lowest, popcount
 from polycarve.splitting.kernels.compilation import inlined, kernel
 from polycarve.splitting.kernels.sums import EXACT, FLAT
 
+# Added and taken away again, it rounds to a multiple of 2^-20.
+ROUNDER = 1.5 * 2.0**32
+
 # Why a cell was not cut: no column, no bit of a word is left; it lies on one side.
 NO_COLUMN, NO_WORD, ABOVE, BELOW = -1, -2, -3, -4
 
 
 @kernel
 def corners(k, lower, upper, side_noise, X, B):
-    """Write a header and the corners of the box; return where they end."""
-    n_words = B.shape[0]
-    for v in range(1 + (1 << k)):
-        X[k, v] = 0.0
-        for w in range(n_words):
-            B[w, v] = 0
-    for side in range(2 * k):
-        bound = lower[side] if side < k else upper[side - k]
-        if bound == 0.0 and side_noise[side] == 0.0:
-            B[side >> 6, 0] |= bit_at(side & 63)
+    """Write the corners of the box; return where they end."""
     for v in range(1 << k):
+        X[k, v] = 0.0
+        for w in range(B.shape[0]):
+            B[w, v] = 0
         for j in range(k):
             is_upper = (v >> j) & 1
             side = j + k * is_upper
-            X[j, 1 + v] = upper[j] if is_upper else lower[j]
-            X[k, 1 + v] = max(X[k, 1 + v], side_noise[side])
-            B[side >> 6, 1 + v] |= bit_at(side & 63)
-    return 1 + (1 << k)
+            X[j, v] = upper[j] if is_upper else lower[j]
+            X[k, v] = max(X[k, v], side_noise[side])
+            B[side >> 6, v] |= bit_at(side & 63)
+    return 1 << k
 
 
 @inlined
-def cut(data, at, stride, kind, noise, k, head, start, stop, top, n_rows, rows, row_stride, kinds,
-        X, B, places, near, z, share, length):
-    """Cut a cell in two; write both halves from column `top` on, a header first.
+def cut(data, at, stride, kind, noise, k, start, stop, top, n_rows, rows, row_stride, kinds, X, B,
+        places, near, z, share, length, spare):
+    """Cut a cell in two; write both halves from column `top` on.
 
-    Returns ``(end, mid, low, slack, is_sure)``: the positive half is ``top + 1 .. mid``, the
-    negative one ``low .. end``; vertices counted as lying on the plane are within `slack` of it,
+    Returns ``(end, mid, low, slack, is_sure)``: the positive half is ``top .. mid``, the negative
+    one ``low .. end``; vertices counted as lying on the plane are within `slack` of it,
     and `is_sure` says whether all of these do so exactly. Or `end` says why nothing was cut.
     """
     n_words = B.shape[0]
@@ -79,8 +75,8 @@ def cut(data, at, stride, kind, noise, k, head, start, stop, top, n_rows, rows, 
     for i in range(on):
         v = places[1, i]
         slack = max(slack, abs(z[v - start]))
-        is_sure = (is_sure and vanishes(data, at, stride, kind, k, v, X)
-                   and is_pinned(k, v, n_rows, rows, row_stride, kinds, X))
+        is_sure = (is_sure and X[k, v] == 0.0
+                   and vanishes(data, at, stride, kind, k, v, X))
     if below == 0 or above == 0:
         return (ABOVE if below == 0 else BELOW), 0, 0, slack, is_sure
     # A bit for the new facet.
@@ -96,14 +92,9 @@ def cut(data, at, stride, kind, noise, k, head, start, stop, top, n_rows, rows, 
     if word < 0:
         return NO_WORD, 0, 0, slack, is_sure
     room = X.shape[1]
-    if top + 1 + n + on > room:
+    if top + n + on > room:
         return NO_COLUMN, 0, 0, slack, is_sure
-    for w in range(n_words):
-        B[w, top] = B[w, head]
-    B[word, top] &= ~bit
-    if kind & FLAT:
-        B[word, top] |= bit
-    to = _copy(places[0], above, top + 1, k, X, B)
+    to = _copy(places[0], above, top, k, X, B)
     low = to
     to = _copy(places[1], on, to, k, X, B)
     for v in range(low, to):
@@ -111,8 +102,8 @@ def cut(data, at, stride, kind, noise, k, head, start, stop, top, n_rows, rows, 
     count = _find_edges(k, start, stop, above, below, room - to - below - on, B, places, near)
     if count < 0 or to + count + below + (on + count if on > 0 else 0) > room:
         return NO_COLUMN, 0, 0, slack, is_sure
-    _write_vertices(kind, noise, k, start, count, top, to, word, bit, X, B, z, places, share,
-                    length)
+    _write_vertices(noise, k, start, count, to, word, bit, X, B, z, places, share, length)
+    _pin(data, at, stride, kind, k, to, to + count, n_rows, rows, row_stride, kinds, X, length, spare)
     to += count
     mid = to
     if on > 0:  # the halves lose different facets, so they cannot share vertices
@@ -125,7 +116,7 @@ def cut(data, at, stride, kind, noise, k, head, start, stop, top, n_rows, rows, 
         low = mid
     to = _copy(places[2], below, to, k, X, B)
     if on > 0:
-        _forget(k, top + 1, mid, B)
+        _forget(k, top, mid, B)
         _forget(k, low, to, B)
     return to, mid, low, slack, is_sure
 
@@ -177,16 +168,14 @@ def _find_edges(k, start, stop, above, below, most, B, places, near):
 
 
 @inlined
-def _write_vertices(kind, noise, k, start, count, head, to, word, bit, X, B, z, places, share,
-                    length):
+def _write_vertices(noise, k, start, count, to, word, bit, X, B, z, places, share, length):
     """Write the points where edges cross the plane, with the facets through them."""
     for e in range(count):
         p, q = u(places[3, e] - start), u(places[4, e] - start)
         slope = z[p] - z[q]
         share[e] = z[p] / slope
         length[e] = 0.0
-        z_noise = noise / slope
-        X[k, u(to + e)] = z_noise
+        X[k, u(to + e)] = noise / slope
     for j in range(k):
         for e in range(count):
             at = X[j, u(places[3, e])]
@@ -199,16 +188,53 @@ def _write_vertices(kind, noise, k, start, count, head, to, word, bit, X, B, z, 
     for w in range(B.shape[0]):
         for e in range(count):
             B[w, u(to + e)] = B[w, u(places[3, e])] & B[w, u(places[4, e])]
-    if kind & FLAT:  # k forms without constants meet at the origin
-        for v in range(to, to + count):
-            others = np.uint64(0)
-            for w in range(B.shape[0]):
-                others |= B[w, v] & ~B[w, head]
-            if others == 0:
-                for j in range(k + 1):
-                    X[j, v] = 0.0
     for v in range(to, to + count):
         B[word, u(v)] |= bit
+
+
+@inlined
+def _pin(data, at, stride, kind, k, start, stop, n_rows, rows, row_stride, kinds, X, off, spare):
+    """Move new vertices to multiples of 2^-20 near them, where that is exactly what they are.
+
+    That is so if the form that cuts and every row vanishes exactly there, but for rows that are
+    clearly away.
+    """
+    n = stop - start
+    for v in range(n):
+        off[v] = 0.0
+    for j in range(k):
+        for v in range(n):
+            x = X[j, u(start + v)]
+            off[v] = max(off[v], abs(x - ((x + ROUNDER) - ROUNDER)))
+    for v in range(n):
+        if not off[v] <= 4.0 * X[k, u(start + v)]:
+            continue
+        for j in range(k):
+            spare[j] = X[j, start + v]
+            X[j, start + v] = (spare[j] + ROUNDER) - ROUNDER
+        if _is_there(data, at, stride, kind, k, start + v, n_rows, rows, row_stride, kinds, X,
+                     off[v]):
+            X[k, start + v] = 0.0
+        else:
+            for j in range(k):
+                X[j, start + v] = spare[j]
+
+
+@kernel
+def _is_there(data, at, stride, kind, k, v, n_rows, rows, row_stride, kinds, X, shift):
+    """Whether a vertex that was shifted a little is now exactly where it should be."""
+    if not vanishes(data, at, stride, kind, k, v, X):
+        return False
+    growth = growth_of(k, n_rows)
+    for r in range(n_rows):
+        norm = 0.0
+        for j in range(k):
+            norm += abs(rows[j * row_stride + r])
+        rho = growth / rows[(k + 1) * row_stride + r] + norm * shift
+        if not abs(value_at_vertex(rows, r, row_stride, k, v, X)) > rho and not vanishes(
+                rows, r, row_stride, kinds[r], k, v, X):
+            return False
+    return True
 
 
 @kernel
@@ -285,22 +311,6 @@ def vanishes(data, at, stride, kind, k, v, X):
             return False
         total = after
     return total == 0.0
-
-
-@kernel
-def is_pinned(k, v, n_rows, rows, stride, kinds, X):
-    """Whether a vertex is known to be exactly where it is computed to be.
-
-    It is if every row vanishes exactly there that is not clearly off it.
-    """
-    if X[k, v] == 0.0:
-        return True
-    growth = growth_of(k, n_rows)
-    for r in range(n_rows):
-        off = abs(value_at_vertex(rows, r, stride, k, v, X)) * rows[(k + 1) * stride + r]
-        if not off > growth and not vanishes(rows, r, stride, kinds[r], k, v, X):
-            return False
-    return True
 
 
 @kernel

@@ -43,7 +43,6 @@ from polycarve.splitting.kernels.vertex_arrays import (
     FIRST,
     FRESH,
     FULL,
-    HEAD,
     LAYER,
     LEAVES,
     LIST_TOP,
@@ -79,7 +78,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
      twins, twin_signs, n_twins, is_special) = problem
     marks, eights, row_cuts, order, rows, kinds, forms_at, sums, slots_at, sizes, blur = path
     X, B, lists, stack = arena
-    z, share, length, near, places, values, centre, least, most, states = room
+    z, share, length, near, places, values, spare, centre, least, most, states = room
     g_ints, g_rows, g_marks, g_order = given
     packed, points, found = out
     n_layers = len(starts) - 1
@@ -104,7 +103,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                 counters[NEXT], k, lower, upper, side_noise, side_rows, side_kinds, size, ratio,
                 starts, layer_of, weights, weight_starts, first_weights, sources, source_starts,
                 bias, homogeneous, exact_below, twins, marks, row_cuts, order, rows, kinds, forms_at,
-                sums, slots_at, sizes, blur, X, B, lists, stack, places, near, z, share, length, g_ints, g_rows,
+                sums, slots_at, sizes, blur, X, B, lists, stack, places, near, z, share, length, spare, g_ints, g_rows,
                 g_marks, g_order, counters)
             if status != DONE:
                 return status
@@ -115,7 +114,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
         top = counters[ON_STACK]
         layer, depth, m = stack[top, LAYER], stack[top, DEPTH], stack[top, ROWS]
         is_fresh, is_doubtful = stack[top, FRESH] == 1, stack[top, DOUBTFUL] == 1
-        head, start, stop = stack[top, HEAD], stack[top, START], stack[top, STOP]
+        start, stop = stack[top, START], stack[top, STOP]
         cuts, count, slot = stack[top, FIRST], stack[top, COUNT], stack[top, SLOT]
         known, free, list_top = stack[top, ORDER], stack[top, TOP], stack[top, LIST_TOP]
         n_order = known
@@ -209,8 +208,9 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                 at = forms_at[layer] + this - first
                 noise = ratio * blur[this]
                 kind = kind_of(homogeneous[layer], exact_below[layer], at, n, k, sums)
-                end, mid, low, slack, is_sure = cut(sums, at, n, kind, noise, k, head, start, stop,
-                                                    free, n_rows, rows, row_stride, kinds, X, B, places, near, z, share, length)
+                end, mid, low, slack, is_sure = cut(sums, at, n, kind, noise, k, start, stop, free,
+                                                    n_rows, rows, row_stride, kinds, X, B, places,
+                                                    near, z, share, length, spare)
                 if end == NO_COLUMN:
                     wanted = COLUMNS
                 elif end == NO_WORD:
@@ -221,7 +221,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                 # The cell goes back as it is, to be taken up where there is more room.
                 top = counters[ON_STACK]
                 counters[ON_STACK] += 1
-                _push(top, stack, layer, depth, m, -1, is_fresh, is_doubtful, head, start, stop,
+                _push(top, stack, layer, depth, m, -1, is_fresh, is_doubtful, start, stop,
                       cuts, count, slot, n_order, free, list_top)
                 return wanted
             if not is_sure:
@@ -234,13 +234,13 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
             m += 1
             top = counters[ON_STACK]
             counters[ON_STACK] += 1
-            _push(top, stack, layer, depth, m, this, False, is_doubtful, free, free + 1, mid,
+            _push(top, stack, layer, depth, m, this, False, is_doubtful, free, mid,
                   cuts + 1, count - 1, slot, known, end, list_top)
             row_cuts[m - 1] = this
             marks[this] = INACTIVE
             put_row(2 * k + m - 1, sums, at, n, -1.0, kind, 2.0 * noise + slack, k, rows,
                     row_stride, kinds)
-            head, start, stop, free = free, low, end, end
+            start, stop, free = low, end, end
             cuts, count = cuts + 1, count - 1
             is_new = True
         leaf = counters[LEAVES]
@@ -262,7 +262,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
 
 
 @kernel
-def _push(top, stack, layer, depth, m, this, is_fresh, is_doubtful, head, start, stop, cuts, count,
+def _push(top, stack, layer, depth, m, this, is_fresh, is_doubtful, start, stop, cuts, count,
           slot, known, free, list_top):
     stack[top, LAYER] = layer
     stack[top, DEPTH] = depth
@@ -270,7 +270,6 @@ def _push(top, stack, layer, depth, m, this, is_fresh, is_doubtful, head, start,
     stack[top, CUT] = this
     stack[top, FRESH] = 1 if is_fresh else 0
     stack[top, DOUBTFUL] = 1 if is_doubtful else 0
-    stack[top, HEAD] = head
     stack[top, START] = start
     stack[top, STOP] = stop
     stack[top, FIRST] = cuts
@@ -333,7 +332,7 @@ def _pack(byte, leaf, bytes_of_marks, packed):
 def _load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, ratio, starts,
           layer_of, weights, weight_starts, first_weights, sources, source_starts, bias,
           homogeneous, exact_below, twins, marks, row_cuts, order, rows, kinds, forms_at, sums,
-          slots_at, sizes, blur, X, B, lists, stack, places, near, z, share, length, g_ints, g_rows, g_marks, g_order,
+          slots_at, sizes, blur, X, B, lists, stack, places, near, z, share, length, spare, g_ints, g_rows, g_marks, g_order,
           counters):
     """Rebuild a given cell from its prefix and put it on the empty stack."""
     n_layers = len(starts) - 1
@@ -362,10 +361,10 @@ def _load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, ra
         since = until
     if 2 * k > 64 * B.shape[0]:
         return WORDS
-    if 1 + (1 << k) > X.shape[1]:
+    if (1 << k) > X.shape[1]:
         return COLUMNS
     stop = corners(k, lower, upper, side_noise, X, B)
-    head, start, free = 0, 1, stop
+    start, free = 0, stop
     for r in range(m):
         this = g_rows[position, r]
         row_cuts[r] = this
@@ -381,14 +380,15 @@ def _load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, ra
                 sign = -1.0
             kind = kind_of(homogeneous[of], exact_below[of], at, n, k, sums)
             noise = ratio * blur[this]
-        end, mid, low, slack, is_sure = cut(data, at, n, kind, noise, k, head, start, stop, free,
-                                            2 * k + r, rows, row_stride, kinds, X, B, places, near, z, share, length)
+        end, mid, low, slack, is_sure = cut(data, at, n, kind, noise, k, start, stop, free, 2 * k + r,
+                                            rows, row_stride, kinds, X, B, places, near, z, share,
+                                            length, spare)
         if end == NO_COLUMN:
             return COLUMNS
         if end == NO_WORD:
             return WORDS
         if end >= 0:
-            head, start, stop, free = free, free + 1, mid, end
+            start, stop, free = free, mid, end
             if sign < 0.0:
                 start, stop = low, end
             if this < 0 and not is_sure and is_fresh and layer == 0:  # once, for the whole domain
@@ -404,6 +404,6 @@ def _load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, ra
             if marks[i] == UNKNOWN and twins[i] < 0:
                 lists[count] = i
                 count += 1
-    _push(0, stack, layer, depth, m, -1, is_fresh, is_doubtful, head, start, stop, 0, count, 0,
+    _push(0, stack, layer, depth, m, -1, is_fresh, is_doubtful, start, stop, 0, count, 0,
           n_order, free, count)
     return DONE

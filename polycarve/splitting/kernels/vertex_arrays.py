@@ -69,7 +69,7 @@ class Arena(NamedTuple):
     X: Floats  # (k + 1, V)
     B: Words  # (W, V)
     lists: Cuts  # cuts that cross a cell
-    stack: Ints  # (N + 2, 15)
+    stack: Ints  # (N + 2, 14)
 
 
 class Room(NamedTuple):
@@ -81,6 +81,7 @@ class Room(NamedTuple):
     near: Words  # (V,)
     places: Ints  # (5, V) vertices above, on and below a plane; ends of edges
     values: Floats  # (2 k + m + N + 1,)
+    spare: Floats  # (k,)
     centre: Floats  # (k,)
     least: Floats  # (widest layer,)
     most: Floats  # (widest layer,)
@@ -109,10 +110,10 @@ STEPS, DOUBTS, LEAVES, ON_STACK, NEXT, SPLITS, VERTICES = range(7)
 
 # Columns of the stack: the cell's layer and depth, its number of rows, the cut split last if the
 # cell is its active side (or -1); whether its layer is yet to be entered, whether it is doubtful;
-# its header and columns; the cuts to try; the slot of its sums; how many active cuts are in
+# its columns; the cuts to try; the slot of its sums; how many active cuts are in
 # that; where columns and lists are free.
-(LAYER, DEPTH, ROWS, CUT, FRESH, DOUBTFUL, HEAD, START, STOP, FIRST, COUNT, SLOT, ORDER, TOP,
- LIST_TOP) = range(15)
+(LAYER, DEPTH, ROWS, CUT, FRESH, DOUBTFUL, START, STOP, FIRST, COUNT, SLOT, ORDER, TOP,
+ LIST_TOP) = range(14)
 
 # Why the kernel came back.
 DONE, FULL, BUDGET, OVERFLOW, THIN, COLUMNS, WORDS, LISTS, SLOTS = range(9)
