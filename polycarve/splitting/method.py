@@ -64,6 +64,10 @@ def method_named(name: str) -> Method:
         from polycarve.splitting.simplex import Simplex
 
         return Simplex()
+    if name == "vertices":
+        from polycarve.splitting.vertices import Vertices
+
+        return Vertices()
     if name == "highs":
         from polycarve.splitting.highs import Highs
 
@@ -78,4 +82,4 @@ def method_named(name: str) -> Method:
     )
 
 
-METHODS = ("simplex", "highs", "cvxpy")
+METHODS = ("simplex", "vertices", "highs", "cvxpy")

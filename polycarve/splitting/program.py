@@ -53,6 +53,8 @@ class Program:
     bias : (N,) float64
     homogeneous : (L,) uint8
         1 where the constants of the layer's forms are exactly zero.
+    exact : (L,) uint8
+        1 where the layer's weights and constants are float64 numbers as they stand.
     fixed : (N,) int8
         The mark of cuts that exact arithmetic decides on the whole domain, else UNKNOWN.
     twins, twin_signs : (N,) int64, (N,) int8
@@ -75,6 +77,7 @@ class Program:
     source_starts: IntArray
     bias: FloatArray
     homogeneous: npt.NDArray[np.uint8]
+    exact: npt.NDArray[np.uint8]
     fixed: npt.NDArray[np.int8]
     twins: IntArray
     twin_signs: npt.NDArray[np.int8]
@@ -133,6 +136,7 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
     k = frame.n_free
     weights, sources, bias, twins, signs, fixed = [], [], [], [], [], []
     homogeneous: list[bool] = []
+    representable: list[bool] = []
     beside = _directions(frame.rows)
     for layer, (parts, constant) in enumerate(forms):
         ids = []
@@ -145,6 +149,9 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
         bias.append(constant.float64)
         is_homogeneous = not constant.numerators.any() and (layer == 0 or homogeneous[-1])
         homogeneous.append(bool(is_homogeneous))
+        representable.append(
+            constant.is_float64 and all(part.is_float64 for part in parts.values())
+        )
         rows = _integer_rows([parts[source] for source in sorted(parts)], constant)
         twin, sign = _twins(rows, int(starts[layer]))
         twins.append(twin)
@@ -169,6 +176,7 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
         source_starts=np.cumsum([0, *(len(s) for s in sources)]).astype(np.int64),
         bias=np.concatenate([np.zeros(0), *bias]),
         homogeneous=np.array(homogeneous, dtype=np.uint8),
+        exact=np.array(representable, dtype=np.uint8),
         fixed=np.concatenate([np.zeros(0, np.int8), *fixed]),
         twins=np.concatenate([np.zeros(0, np.int64), *twins]),
         twin_signs=np.concatenate([np.zeros(0, np.int8), *signs]),

@@ -1,0 +1,295 @@
+"""Method ``vertices``: every cell by its vertices, compiled. For few dimensions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polycarve.errors import InputError, NumericalError
+from polycarve.rational import ExactArray
+from polycarve.splitting.cells import Cells, Leaves, cell_dtype, packed_width, root_cell
+from polycarve.splitting.kernels import subdivision, vertex_arrays
+from polycarve.splitting.kernels.compilation import announce
+from polycarve.splitting.kernels.sums import EXACT, FLAT
+from polycarve.splitting.method import Advance
+from polycarve.splitting.program import ACTIVE, UNKNOWN, Program
+
+FloatArray = npt.NDArray[np.float64]
+
+# With more coordinates, a box alone has more corners than it is worth while to look at.
+_MOST_FREE = 14
+
+
+class Vertices:
+    """Decide a cut by the signs of its form at the vertices of a cell.
+
+    A cell is rebuilt from its prefix where work on it begins, by the steps that led to it, so
+    cells hold no vertices: only, beside the common fields, in which order cuts became active.
+    """
+
+    name = "vertices"
+    resolution = 1e-12
+    budget = 200_000
+
+    def start(self, program: Program) -> Cells:
+        k = program.n_free
+        if k > _MOST_FREE:
+            raise InputError(
+                f"method 'vertices' begins with the corners of a box, and in {k} coordinates there "
+                f"are 2**{k}. Use method='simplex'."
+            )
+        return root_cell(program, cell_dtype(program, [("order", np.int32, (program.n_cuts,))]))
+
+    def advance(
+        self, program: Program, cells: Cells, *, budget: int, capacity: int, keep: bool
+    ) -> Advance:
+        announce(subdivision.carve_cells)
+        work = _Workspace(program, capacity if keep else 0)
+        while True:
+            status = work.run(cells, budget, capacity)
+            if status == vertex_arrays.OVERFLOW:
+                raise NumericalError("the network's numbers overflow float64. Rescale its layers.")
+            if status == vertex_arrays.THIN:
+                raise NumericalError(
+                    "a cell or the domain is too thin for float64. Rescale the inputs."
+                )
+            cells = work.rest(cells)
+            if status in (vertex_arrays.DONE, vertex_arrays.FULL, vertex_arrays.BUDGET):
+                return work.result(cells)
+            work.grow(status)
+
+
+class _Workspace:
+    """Buffers of one call. Those whose size cannot be told grow when a kernel asks for it."""
+
+    def __init__(self, program: Program, kept: int) -> None:
+        k, n, m = program.n_free, program.n_cuts, program.side_rows.shape[1]
+        self.program = program
+        self.n_columns = max(2040, 8 << k)
+        self.n_words = 1 + (2 * k) // 64
+        self.n_listed = 4 * n + 1024
+        self.n_slots = 32
+        self.problem = _problem(program)
+        self.rows = (np.empty((k + 2) * (2 * k + m + n + 1)), np.zeros(2 * k + m + n + 1, np.uint8))
+        self.marks, self.order = np.zeros(n + -n % 8, np.int8), np.zeros(n, np.int32)
+        self.row_cuts = np.zeros(m + n + 1, np.int64)
+        self.sizes, self.blur = np.empty(n), np.empty(n)
+        self.stack = np.empty((n + 2, 14), np.int64)
+        self.out = vertex_arrays.Out(
+            packed=np.empty((kept, packed_width(n)), np.uint8),
+            points=np.empty((kept, k)),
+            found=np.empty(kept, np.bool_),
+        )
+        self.counters = np.zeros(7, np.int64)
+        self.progress = np.zeros(1)
+        self.allocate()
+
+    def allocate(self) -> None:
+        program, k = self.program, self.program.n_free
+        widths = np.diff(program.starts)
+        widest = int(widths.max())
+        slots = np.minimum(np.concatenate([[1], widths[:-1] + 2]), self.n_slots)
+        slots[0] = 1
+        slots_at = np.concatenate([[0], np.cumsum(slots * widths * (k + 2))]).astype(np.int64)
+        self.path = vertex_arrays.Path(
+            self.marks,
+            self.marks.view(np.uint64),
+            self.row_cuts,
+            self.order,
+            *self.rows,
+            np.zeros(program.n_layers, np.int64),
+            np.empty(int(slots_at[-1])),
+            slots_at,
+            self.sizes,
+            self.blur,
+        )
+        self.arena = vertex_arrays.Arena(
+            np.empty((k + 1, self.n_columns)),
+            np.empty((self.n_words, self.n_columns), np.uint64),
+            np.empty(self.n_listed, np.int32),
+            self.stack,
+        )
+        self.room = vertex_arrays.Room(
+            np.empty(max(self.n_columns, widest)),
+            np.empty(self.n_columns),
+            np.empty(self.n_columns),
+            np.empty(self.n_columns, np.uint64),
+            np.empty((5, self.n_columns), np.int64),
+            np.empty(len(self.rows[1])),
+            np.empty(k),
+            np.empty(k),
+            np.empty(widest),
+            np.empty(widest),
+            np.empty(widest, np.int8),
+        )
+
+    def grow(self, status: int) -> None:
+        """Make room for what there was too little of."""
+        if status == vertex_arrays.COLUMNS:
+            self.n_columns *= 2
+        elif status == vertex_arrays.WORDS:
+            self.n_words += 1
+        elif status == vertex_arrays.LISTS:
+            self.n_listed *= 2
+        else:
+            self.n_slots *= 2
+        self.allocate()
+
+    def run(self, cells: Cells, budget: int, capacity: int) -> int:
+        self.counters[vertex_arrays.NEXT] = self.counters[vertex_arrays.ON_STACK] = 0
+        names = ("layer", "depth", "n_rows", "fresh", "doubtful")
+        given = vertex_arrays.Given(
+            np.stack([cells[name] for name in names], axis=1).astype(np.int64),
+            np.ascontiguousarray(cells["rows"]),
+            np.ascontiguousarray(cells["marks"]),
+            np.ascontiguousarray(cells["order"]),
+        )
+        return int(
+            subdivision.carve_cells(
+                self.problem,
+                self.path,
+                self.arena,
+                self.room,
+                given,
+                self.out,
+                budget,
+                capacity,
+                self.counters,
+                self.progress,
+            )
+        )
+
+    def rest(self, cells: Cells) -> Cells:
+        """Return what is left to do: the cells on the stack, the next one first, then the others."""
+        on_stack, after = (
+            int(self.counters[place]) for place in (vertex_arrays.ON_STACK, vertex_arrays.NEXT)
+        )
+        stacked = np.zeros(on_stack, dtype=cells.dtype)
+        for cell, s in zip(stacked, range(on_stack - 1, -1, -1), strict=True):
+            self.describe(cell, self.stack[s])
+        return np.concatenate([stacked, cells[after:]]) if on_stack else cells[after:]
+
+    def describe(self, cell: Any, entry: Any) -> None:
+        """Write the prefix of a cell on the stack."""
+        layer, depth, m, this, fresh, doubtful, start, stop, at, count = entry[:10].tolist()
+        first, end = self.program.starts[layer : layer + 2]
+        marks = cell["marks"]
+        cell["layer"], cell["depth"], cell["n_rows"] = layer, depth, m
+        cell["fresh"], cell["doubtful"] = fresh, doubtful
+        cell["rows"][:m] = self.row_cuts[:m]
+        marks[:first] = self.marks[:first]
+        n_order = int(entry[vertex_arrays.ORDER])
+        if not fresh:
+            # Others share what was decided before; what they try themselves is not decided yet.
+            marks[first:end] = np.where(self.program.twins[first:end] < 0, self.marks[first:end], 0)
+            marks[self.arena.lists[at : at + count]] = UNKNOWN
+            fixed = self.program.fixed[first:end]
+            marks[first:end][fixed != UNKNOWN] = fixed[fixed != UNKNOWN]
+        cell["order"][:n_order] = self.order[:n_order]
+        if this >= 0:
+            cell["rows"][m - 1] = this
+            cell["order"][n_order] = this
+            marks[this] = ACTIVE
+        cell["point"] = self.arena.X[:-1, start:stop].mean(axis=1)
+
+    def result(self, rest: Cells) -> Advance:
+        counters = self.counters
+        n = int(counters[vertex_arrays.LEAVES])
+        leaves = Leaves(  # copies, so that the unused part of the buffers is let go
+            self.out.packed[:n].copy(), self.out.points[:n].copy(), self.out.found[:n].copy()
+        )
+        return Advance(
+            n_leaves=n,
+            leaves=leaves,
+            rest=rest,
+            n_doubtful=int(counters[vertex_arrays.DOUBTS]),
+            finished=float(self.progress[0]),
+            counts={
+                "splits": int(counters[vertex_arrays.SPLITS]),
+                "vertices": int(counters[vertex_arrays.VERTICES]),
+            },
+        )
+
+
+def _problem(program: Program) -> vertex_arrays.Problem:
+    k, rows = program.n_free, program.frame.rows
+    kinds = np.zeros(program.side_rows.shape[1], np.uint8)
+    if rows is not None:
+        kinds[rows.numerators[:, -1] == 0] = FLAT
+        exact = ((rows - ExactArray.of(rows.float64)).numerators == 0).all(axis=1)
+        kinds[exact] += EXACT
+    first_weights = np.full(program.n_layers, -1, np.int64)
+    for layer in range(1, program.n_layers):
+        begin, stop = program.source_starts[layer : layer + 2]
+        at = np.flatnonzero(program.sources[begin:stop] == k + program.starts[layer - 1])
+        if len(at):
+            width = program.starts[layer + 1] - program.starts[layer]
+            first_weights[layer] = program.weight_starts[layer] + at[0] * width
+    twins_before = np.concatenate([[0], np.cumsum(program.twins >= 0)])
+    return vertex_arrays.Problem(
+        k,
+        program.lower,
+        program.upper,
+        program.side_noise,
+        program.side_rows.ravel(),
+        kinds,
+        np.maximum(np.abs(program.lower), np.abs(program.upper)),
+        program.noise_ratio,
+        program.starts,
+        np.repeat(np.arange(program.n_layers), np.diff(program.starts)),
+        program.weights,
+        program.weight_starts,
+        first_weights,
+        program.sources,
+        program.source_starts,
+        program.bias,
+        program.homogeneous,
+        _exact_below(program),
+        program.fixed,
+        program.twins,
+        program.twin_signs,
+        np.diff(twins_before[program.starts]).astype(np.int64),
+        (program.fixed != UNKNOWN) | (program.twins >= 0),
+    )
+
+
+def _exact_below(program: Program) -> FloatArray:
+    """Return how large the error of a form of a layer may be for it to be exact.
+
+    Coefficients of layer l are multiples of ``quantum[l]``, and all sums on the way to one stay
+    below the form's error over GAMMA (4 units of roundoff), over the smallest size of a
+    coordinate or 1: below 2**53 quanta, nothing is rounded.
+    """
+    size = np.maximum(np.abs(program.lower), np.abs(program.upper))
+    quanta: list[float] = []
+    limits = np.full(program.n_layers, -1.0)
+    for layer in range(program.n_layers):
+        first, stop = program.starts[layer : layer + 2]
+        weights = program.weights[program.weight_starts[layer] : program.weight_starts[layer + 1]]
+        sources = program.sources[program.source_starts[layer] : program.source_starts[layer + 1]]
+        read = np.unique(np.searchsorted(program.starts, sources - program.n_free, side="right"))
+        quantum = 0.0
+        if program.exact[layer]:
+            least = min((quanta[of - 1] if of else 1.0 for of in read), default=1.0)
+            quantum = min(_quantum(weights) * least, _quantum(program.bias[first:stop]))
+            limits[layer] = 4.0 * min(size.min(), 1.0) * quantum if layer else 0.0
+        quanta.append(quantum)
+        if not quantum:
+            break
+    return limits
+
+
+def _quantum(values: FloatArray) -> float:
+    """Return the largest power of two that numbers are multiples of; 0.0 if it is very small."""
+    for part in (values[:16], values):  # of most networks, few weights tell
+        mantissas, exponents = np.frexp(part[part != 0])
+        if not len(mantissas):
+            continue
+        digits = np.ldexp(mantissas, 53).astype(np.int64)
+        quantum = float(np.ldexp((digits & -digits).astype(np.float64), exponents - 53).min())
+        if quantum < 2.0**-40 * float(np.abs(part).max()):
+            return 0.0
+    return quantum if np.any(values) else math.inf
