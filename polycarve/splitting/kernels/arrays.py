@@ -90,7 +90,7 @@ class Room(NamedTuple):
     f: Floats  # (k + 3,) the form in hand: [a, c, rounding error, size]
     y: Floats  # (k,)
     rates: Floats  # (2 k + m + N + 1,)
-    gaps: Floats  # (2 k + m + N + 1,)
+    gaps: Floats  # (2 (k + m + N + 1),)
     matrix: Floats  # (k, 2 k)
     point: Floats  # (k,)
     values: Floats  # (widest layer,)
