@@ -43,7 +43,8 @@ def carve(
     domain : Box, Polytope, Space, Slice, Segment, or [(lo, hi), ...]
         Where to look; of the network's input dimension.
     method : str
-        ``"auto"`` (see `select_method`), ``"simplex"`` or ``"highs"``.
+        ``"auto"`` (see `select_method`), ``"simplex"``, ``"highs"``, ``"cvxpy"``, or
+        ``"cvxpy:SOLVER"`` with the name of a solver that cvxpy finds installed.
     limits : Limits, optional
         Stop early; the carving then says so in ``complete`` and ``stop_reason``.
     progress : bool or callable, optional
@@ -265,6 +266,7 @@ def select_method(net: Any, domain: Any) -> MethodChoice:
     ===========  ===============================================================
     ``simplex``  always: it is the fastest method in every dimension so far
     ``highs``    only by name: the slow and independent reference
+    ``cvxpy``    only by name: the same with any solver of cvxpy, as in ``cvxpy:SCIPY``
     ===========  ===============================================================
 
     Examples

@@ -111,10 +111,37 @@ def test_torch_files_need_trust(tmp_path: Path) -> None:
     assert run("info", str(path), "--trust-pickle").exit_code == 2
 
 
+def test_onnx_files_are_told_node_by_node(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    from tests.onnx_models import model, node
+
+    path = str(tmp_path / "net.onnx")
+    nodes = node("MatMul", "x W", "m"), node("Relu", "m", "r"), node("Softmax", "r", "y")
+    onnx.save(model(*nodes, shape=("n", 2), constants={"W": np.eye(2) + 1}), path)
+    refused = run("info", path)
+    assert refused.exit_code == 2
+    assert "--drop-tail" in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1
+    told = run("info", path, "--drop-tail")
+    assert told.exit_code == 0
+    assert "  MatMul_m (MatMul): layer 1: 2 -> 2\n  Relu_r (Relu): relu of layer 1" in told.stdout
+    found = json.loads(run("info", path, "--drop-tail", "--json").stdout)
+    assert found["nodes"][2] == {"node": "Softmax_y", "op": "Softmax", "result": "dropped"}
+    assert found["layers"] == [{"units": 2, "inputs": 2, "activation": "relu"}]
+    carved = run("carve", path, "--space", "--drop-tail", "--json")
+    assert json.loads(carved.stdout)["regions"] == 4
+    assert "--relu-last" in run("info", path, "--relu-last").stderr
+    for command in (("carve", MOONS, "--space"), ("info", MOONS), ("info", "net.pt")):
+        done = run(*command, "--drop-tail")
+        assert done.exit_code == 2
+        assert "--drop-tail is for .onnx networks" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [
         (("carve", "absent.npz", "--space"), "no such file"),
+        (("carve", "absent.onnx", "--space"), "absent.onnx: no such file"),
         (("carve", MOONS), "give one domain"),
         (("carve", MOONS, "--space", "--box", "0", "1"), "give one domain"),
         (("carve", MOONS, "--box", "1", "0"), "lo > hi"),
@@ -177,6 +204,10 @@ def files(tmp_path: Path) -> dict[str, str]:
     np.savez(tmp_path / "half.npz", origin=[0, 0], directions=[[1, 1]], lo=[0])
     np.savez(tmp_path / "strange.npz", C=[1])
     (tmp_path / "text.npz").write_text("A, b")
+    bounds = [f"(assert ({op} X_{j} {v}))" for j in (0, 1) for op, v in ((">=", -3), ("<=", "3.0"))]
+    declared = ["(declare-const X_0 Real)", "(declare-const X_1 Real)"]
+    (tmp_path / "property.vnnlib").write_text("\n".join([*declared, *bounds]))
+    (tmp_path / "open.vnnlib").write_text("\n".join([*declared, *bounds[:-1]]))
     return {path.stem: str(path) for path in tmp_path.iterdir()}
 
 
@@ -184,6 +215,7 @@ def files(tmp_path: Path) -> dict[str, str]:
     ("network", "args", "regions"),
     [
         ("moons", ("--polytope", "square"), 66),
+        ("moons", ("--vnnlib", "property"), 66),
         ("moons", ("--segment", "-3,-3", "3,3"), 13),
         ("moons", ("--slice", "diagonal"), 22),
         ("digits", ("--slice", "digits"), 1789),
@@ -207,6 +239,8 @@ def test_domains_by_name(
         (("--space", "--box", "0", "1"), "give one domain"),
         (("--polytope", "square", "--slice", "diagonal"), "give one domain"),
         (("--polytope", "nowhere.npz"), "nowhere.npz: no such file"),
+        (("--vnnlib", "nowhere.vnnlib"), "nowhere.vnnlib"),
+        (("--vnnlib", "open"), "X_1"),
         (("--polytope", "text"), "is not an .npz file"),
         (("--polytope", "strange"), "lacks A, b; it needs A, b"),
         (("--slice", "half"), "lacks hi; it needs origin, directions, lo, hi"),
