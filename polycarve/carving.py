@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,10 @@ from polycarve.patterns import PatternTable, first_difference, rows_under
 from polycarve.region import Region
 from polycarve.shapes import Shapes, split
 from polycarve.splitting.facets import SplitTree
+from polycarve.splitting.program import Program
+
+if TYPE_CHECKING:
+    from polycarve.adjacency import Adjacency
 
 FloatArray = npt.NDArray[np.float64]
 BitArray = npt.NDArray[np.uint8]
@@ -285,11 +289,27 @@ class Carving(Sequence[Region]):
         """Who split whose ancestors; not known of an incomplete list."""
         return SplitTree(self._first_difference) if self.complete else None
 
+    @property
+    def program(self) -> Program:
+        """What the kernels know of the network on the domain."""
+        return self._shapes.program
+
+    def find(self, packed: BitArray) -> npt.NDArray[np.int64]:
+        """Return the index of the region of each packed pattern; -1 where there is none."""
+        return self._table.find(packed)
+
+    def facet_columns(self) -> HalfspaceColumns:
+        """Return the facets of all regions: halfspaces in the domain's free coordinates.
+
+        The same as `halfspaces`, but for a box's flat coordinates, which are left out here.
+        """
+        return self._facets
+
     @cached_property
     def _facets(self) -> HalfspaceColumns:
-        """The irredundant halfspaces of all regions, in the domain's free coordinates."""
         inside = self.point_is_interior
-        return self._shapes.facets(self.patterns, self.points, inside, self._tree)
+        look_up = self.find if self.complete and not self.n_doubtful else None
+        return self._shapes.facets(self.patterns, self.points, inside, self._tree, look_up=look_up)
 
     def halfspaces(self) -> HalfspaceColumns:
         """Return `Region.halfspaces` of all regions as columns.
@@ -374,6 +394,31 @@ class Carving(Sequence[Region]):
             if np.isfinite(ball.radius):
                 centres[row] = self._shapes.embedded(ball.centre[None])[0]
         return centres, radii
+
+    # ------------------------------------------------------------------ neighbours
+
+    def adjacency(self) -> Adjacency:
+        """Return the facets of all regions and the region behind each.
+
+        Raises
+        ------
+        NumericalError
+            A facet inside the domain does not have exactly one region on either side: floats could
+            not tell a contact from a facet.
+
+        Notes
+        -----
+        The pattern behind a facet follows from the region's own affine forms, layer by layer, and
+        is looked up in the list; where the list lacks it, exact arithmetic is asked. Computed once
+        and kept.
+        """
+        return self._adjacency
+
+    @cached_property
+    def _adjacency(self) -> Adjacency:
+        from polycarve import adjacency
+
+        return adjacency.find_adjacency(self)
 
     # ------------------------------------------------------------------ out of the hand
 

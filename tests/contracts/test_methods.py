@@ -57,6 +57,8 @@ def _regions_on_flat_box(net: pc.Network, box: pc.Box) -> list[tuple[int, ...]]:
 def test_known_counts(method: str, name: str) -> None:
     if method in SLOW and name == "rand_16-12":
         pytest.skip("4093 regions in 16 dimensions take the reference method minutes")
+    if method == "vertices" and name == "rand_16-12":
+        pytest.skip("a box of 16 dimensions has 65,536 corners: the method refuses it")
     case = cases.spec()[name]
     carving = pc.carve(case.network, case.box, method=method)
     assert carving.layer_counts == case.layer_counts
