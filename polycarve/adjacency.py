@@ -194,16 +194,24 @@ def match_facets(carving: Carving, facets: HalfspaceColumns) -> Adjacency:
     # Forms on one hyperplane are always seen as such. Where no other is, exactly one bit flips.
     change = np.unpackbits(beyond.packed[misses] ^ carving.packed[adjacency.region[misses]], axis=1)
     several = (change.sum(axis=1) != 1) | (np.diff(beyond.carrier_offsets)[misses] != 1)
+    unsure = misses if carving.complete else misses[several]
+    if len(unsure):
+        _ask_exactly(adjacency, unsure)
+    return adjacency
+
+
+def _ask_exactly(adjacency: Adjacency, facets: IntArray) -> None:
+    """Look once more for regions behind facets; the first that a complete list lacks ends it."""
+    carving = adjacency.carving
     exact = _Exact(carving)
-    for facet in misses if carving.complete else misses[several]:
+    for facet in facets:
         region = int(adjacency.region[facet])
-        pattern = exact.behind(carving[region].pattern, int(facets.source[facet]))
+        pattern = exact.behind(carving[region].pattern, int(adjacency.source[facet]))
         found = carving.find(np.packbits(pattern)[None])[0]
         if found >= 0:
-            neighbor[facet] = found
-        elif carving.complete:  # an error, which one is enough for
-            break
-    return adjacency
+            adjacency.neighbor[facet] = found
+        elif carving.complete:
+            return
 
 
 def _missing(carving: Carving, region: int, adjacency: Adjacency, facet: int) -> str:

@@ -34,9 +34,11 @@ def _compare_maps(
 ) -> Finding:
     """Measure the two maps on each facet, in coordinates scaled to the size of the data."""
     adjacency, facets = evidence.own
+    if not len(adjacency.edge_facets):
+        raise SkipError("no two regions share a facet")
     free, points = evidence.free, evidence.points
     scale = _scale(evidence)
-    worst, tolerance, where = 0.0, None, ""
+    worst, tolerance, where = 0.0, 0.0, ""
     with np.errstate(over="ignore", invalid="ignore"):
         for jump in iter_jumps(adjacency, np.sort(adjacency.edge_facets)):
             normals = facets.A[jump.facets] * scale
@@ -49,14 +51,14 @@ def _compare_maps(
             at = inside - excess[:, None] * normals * scale
             reach = np.abs(at) + np.abs(inside) + scale
             found = measure(_in_free(jump, evidence), normals, at, scale, reach)
+            if not np.isfinite(found).all():
+                raise SkipError("the maps are too large for float64")
             tolerance = _ROUNDINGS * jump.unit
             facet = int(np.argmax(found))
-            if not found[facet] <= worst:
+            if found[facet] > worst:
                 worst = float(found[facet])
                 i, j = (int(v[jump.facets[facet]]) for v in (adjacency.region, adjacency.neighbor))
                 where = f": regions {i} and {j}"
-    if tolerance is None:
-        raise SkipError("no two regions share a facet")
     return result(name, worst, tolerance, note, f"{note}{where}")
 
 

@@ -24,7 +24,7 @@ def write_graph(carving: Carving, path: str | Path, *, attributes: Sequence[str]
     ============  ==========================================================================
     ``.graphml``  ``networkx.read_graphml``, yEd, igraph
     ``.gexf``     Gephi, ``networkx.read_gexf``; codes are labels
-    ``.json``     node-link data, ``networkx.node_link_graph(json.load(file))``
+    ``.json``     node-link data, ``networkx.node_link_graph(json.load(file), edges="edges")``
     ``.dot``      Graphviz
     ``.csv``      an edge list with a header: ``pandas.read_csv``; regions that have no
                   neighbour do not show

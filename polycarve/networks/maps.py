@@ -38,6 +38,7 @@ class Maps(NamedTuple):
     unit: float
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows has no bound, and says so
 def affine_maps(layers: Sequence[Layer], input_dim: int, bits: BitArray) -> Maps:
     """Return the output of the last layer as an affine map of the inputs, for each pattern.
 

@@ -77,9 +77,7 @@ def feasible_on(plane: tuple[Fraction, ...], rows: list[Row], dim: int) -> bool:
     return dim == 1 or bool(strict_feasibility(put_in, dim - 1))
 
 
-def neighbors(
-    net: Network, domain: Place, patterns: list[tuple[int, ...]]
-) -> set[tuple[int, int]]:
+def neighbors(net: Network, domain: Place, patterns: list[tuple[int, ...]]) -> set[tuple[int, int]]:
     """All pairs of regions ``i < j`` that share a facet."""
     return {
         (i, j)
@@ -105,3 +103,32 @@ def rank_of_change(
             rows[k] = [a - factor * b for a, b in zip(rows[k], rows[rank], strict=True)]
         rank += 1
     return rank
+
+
+def neurons_between(
+    net: Network, domain: Place, one: tuple[int, ...], other: tuple[int, ...]
+) -> tuple[int, ...]:
+    """All neurons that are zero on the facet between two regions, but not on all of both."""
+    mine, theirs = (region_rows(net, domain, pattern) for pattern in (one, other))
+    behind = {unit([-v for v in row]) for row in theirs}
+    (plane,) = (
+        common
+        for common in {unit(row) for row in mine} & behind
+        if feasible_on(
+            common,
+            [row for row in mine + theirs if unit(row) not in (common, tuple(-v for v in common))],
+            domain.dim,
+        )
+    )
+    found = set()
+    for pattern in (one, other):
+        values, at = inputs(domain), 0
+        for weights, biases in hidden_layers(net):
+            forms = preactivations(weights, biases, values)
+            values = []
+            for form in forms:
+                if any(form[:-1]) and unit(form) in (plane, tuple(-v for v in plane)):
+                    found.add(at)
+                values.append(form if pattern[at] else [Fraction(0)] * len(form))
+                at += 1
+    return tuple(sorted(found))
