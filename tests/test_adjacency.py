@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import polycarve as pc
+from polycarve import adjacency
 from polycarve.adjacency_summary import diameter_interval
 from polycarve.errors import GeometryError, InputError, NumericalError
 from polycarve.faces import f_vector
@@ -133,6 +134,19 @@ def test_degenerate_neighbours_are_those_of_exact_arithmetic(name: str) -> None:
     net, domain = cases.DEGENERATE[name]()
     carving = pc.carve(net, domain)
     assert edge_set(carving) == touching.neighbors(net, domain, patterns_of(carving))
+
+
+@pytest.mark.parametrize("name", cases.DEGENERATE)
+def test_degenerate_neighbours_need_no_exact_arithmetic(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there for what floats cannot tell, and these they can."""
+
+    def refuse(found: object, facets: object) -> None:
+        raise AssertionError(f"asked about {facets}")
+
+    monkeypatch.setattr(adjacency, "_ask_exactly", refuse)
+    assert pc.carve(*cases.DEGENERATE[name]()).adjacency().summary().components == 1
 
 
 def test_neighbours_on_a_slice_are_those_of_the_plane() -> None:
