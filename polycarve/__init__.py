@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polycarve.carving import Carving as Carving
+    from polycarve.checks import check as check
     from polycarve.domains import Box as Box
     from polycarve.domains import Polytope as Polytope
     from polycarve.domains import Segment as Segment
     from polycarve.domains import Slice as Slice
     from polycarve.domains import Space as Space
     from polycarve.errors import PolycarveError as PolycarveError
+    from polycarve.graph import write_graph as write_graph
     from polycarve.networks import Network as Network
     from polycarve.recursion import MethodChoice as MethodChoice
     from polycarve.recursion import carve as carve
@@ -50,10 +52,12 @@ _HOMES = {
     "Space": "polycarve.domains",
     "carve": "polycarve.recursion",
     "carve_segments": "polycarve.segments",
+    "check": "polycarve.checks",
     "count_regions": "polycarve.recursion",
     "load": "polycarve.storage",
     "region_at": "polycarve.recursion",
     "select_method": "polycarve.recursion",
+    "write_graph": "polycarve.graph",
 }
 
 __all__ = sorted(_HOMES)

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from polycarve.carving import Carving
 from polycarve.errors import InputError, NumericalError
+from polycarve.geometry import HalfspaceColumns
 from polycarve.networks import Network, codes
 from polycarve.rational import ExactArray, stack
 from polycarve.splitting.neighbors import find_patterns
+
+if TYPE_CHECKING:
+    from polycarve.adjacency_summary import AdjacencySummary
 
 IntArray = npt.NDArray[np.int64]
 BitArray = npt.NDArray[np.uint8]
@@ -79,6 +83,19 @@ class Adjacency:
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     @cached_property
+    def mate(self) -> IntArray:
+        """The same facet seen from the region behind it, ``(M,)``: a row of the columns, or -1."""
+        rows = np.flatnonzero(self.neighbor >= 0)
+        here = self.region[rows] * len(self) + self.neighbor[rows]
+        there = self.neighbor[rows] * len(self) + self.region[rows]
+        order = np.argsort(here, kind="stable")
+        at = np.searchsorted(here[order], there)
+        at[at == len(rows)] = 0
+        mate = np.full(len(self.neighbor), -1, np.int64)
+        mate[rows] = np.where(here[order[at]] == there, rows[order[at]], -1)
+        return mate
+
+    @cached_property
     def edge_facets(self) -> IntArray:
         """One facet for each pair of neighbours, ``(E,)``: that of the earlier region."""
         return np.flatnonzero(self.neighbor > self.region)
@@ -99,6 +116,37 @@ class Adjacency:
         """Return all neurons on a facet (a row of the columns)."""
         return self.carriers[self.carrier_offsets[facet] : self.carrier_offsets[facet + 1]]
 
+    def summary(self, points: npt.ArrayLike | None = None) -> AdjacencySummary:
+        """Return the graph's figures: degrees, diameter, components, beside what theory allows.
+
+        Parameters
+        ----------
+        points : array-like, shape (n, d), optional
+            Data in the domain's coordinates: the regions that hold some are set beside the rest.
+
+        Returns
+        -------
+        AdjacencySummary
+            Prints as a table. Of an incomplete carving the figures are those of the regions listed,
+            and it says so.
+
+        Notes
+        -----
+        The diameter is exact for some thousand regions, and often beyond; else it is an interval
+        that breadth-first searches prove.
+
+        Examples
+        --------
+        >>> import polycarve as pc
+        >>> net = pc.Network.from_arrays([[[1, 0], [0, 1]]], relu_last=True)
+        >>> summary = pc.carve(net, pc.Space(2)).adjacency().summary([[1, 1], [2, 2]])
+        >>> summary.mean_degree, summary.diameter, summary.degrees_with_points
+        (2.0, (2, 2), (2.0, 2.0))
+        """
+        from polycarve import adjacency_summary
+
+        return adjacency_summary.summarize(self, points)
+
     def matrix(self) -> Any:
         """Return the adjacency matrix, ``(R, R)``, as a SciPy sparse array of ones."""
         from scipy.sparse import csr_array
@@ -114,7 +162,20 @@ class Adjacency:
 
 def find_adjacency(carving: Carving) -> Adjacency:
     """See `Carving.adjacency`."""
-    facets = carving.facet_columns()
+    adjacency = match_facets(carving, carving.facet_columns())
+    misses = np.flatnonzero(adjacency.neighbor == UNKNOWN)
+    if carving.complete and len(misses):
+        facet = int(misses[0])
+        raise NumericalError(_missing(carving, int(adjacency.region[facet]), adjacency, facet))
+    _check_both_sides(adjacency)
+    return adjacency
+
+
+def match_facets(carving: Carving, facets: HalfspaceColumns) -> Adjacency:
+    """Look up who lies behind facets; a region that is not listed is unknown, for whatever reason.
+
+    Nothing is checked: see `find_adjacency`.
+    """
     program = carving.program
     if not program.n_layers:
         none = np.zeros(0, np.int64)
@@ -129,22 +190,33 @@ def find_adjacency(carving: Carving) -> Adjacency:
         carving, facets.offsets, facets.source, neighbor, beyond.carrier_offsets, beyond.carriers
     )
     misses = np.flatnonzero(is_inner & (neighbor < 0))
-    if len(misses):
-        exact = _Exact(carving)
-        for facet in misses:
-            region = int(adjacency.region[facet])
-            pattern = exact.behind(carving[region].pattern, int(facets.source[facet]))
-            neighbor[facet] = carving.find(np.packbits(pattern)[None])[0]
-            if neighbor[facet] >= 0:
-                continue
-            if carving.complete:
-                raise NumericalError(_missing(carving, region, int(facets.source[facet]), pattern))
-            neighbor[facet] = UNKNOWN
-    _check_both_sides(adjacency)
+    neighbor[misses] = UNKNOWN
+    # Forms on one hyperplane are always seen as such. Where no other is, exactly one bit flips.
+    change = np.unpackbits(beyond.packed[misses] ^ carving.packed[adjacency.region[misses]], axis=1)
+    several = (change.sum(axis=1) != 1) | (np.diff(beyond.carrier_offsets)[misses] != 1)
+    unsure = misses if carving.complete else misses[several]
+    if len(unsure):
+        _ask_exactly(adjacency, unsure)
     return adjacency
 
 
-def _missing(carving: Carving, region: int, neuron: int, pattern: BitArray) -> str:
+def _ask_exactly(adjacency: Adjacency, facets: IntArray) -> None:
+    """Look once more for regions behind facets; the first that a complete list lacks ends it."""
+    carving = adjacency.carving
+    exact = _Exact(carving)
+    for facet in facets:
+        region = int(adjacency.region[facet])
+        pattern = exact.behind(carving[region].pattern, int(adjacency.source[facet]))
+        found = carving.find(np.packbits(pattern)[None])[0]
+        if found >= 0:
+            adjacency.neighbor[facet] = found
+        elif carving.complete:
+            return
+
+
+def _missing(carving: Carving, region: int, adjacency: Adjacency, facet: int) -> str:
+    neuron = int(adjacency.source[facet])
+    pattern = _Exact(carving).behind(carving[region].pattern, neuron)
     return (
         f"region {region} ({carving[region].code}) has a facet on neuron {neuron}, and no region "
         f"is listed with the pattern behind it, {codes.code_of(pattern, carving.widths)}: either "
@@ -163,11 +235,7 @@ def _advice(carving: Carving) -> str:
 
 def _check_both_sides(adjacency: Adjacency) -> None:
     """See that every facet is found from either side."""
-    n = len(adjacency)
-    known = np.flatnonzero(adjacency.neighbor >= 0)
-    there = adjacency.region[known] * n + adjacency.neighbor[known]
-    back = adjacency.neighbor[known] * n + adjacency.region[known]
-    alone = known[~np.isin(there, back)]
+    alone = np.flatnonzero((adjacency.neighbor >= 0) & (adjacency.mate < 0))
     if not len(alone):
         return
     facet = int(alone[0])
