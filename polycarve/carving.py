@@ -311,8 +311,7 @@ class Carving(Sequence[Region]):
     @cached_property
     def _facets(self) -> HalfspaceColumns:
         inside = self.point_is_interior
-        look_up = self.find if self.complete and not self.n_doubtful else None
-        return self._shapes.facets(self.patterns, self.points, inside, self._tree, look_up=look_up)
+        return self._shapes.facets(self.patterns, self.points, inside, self._tree)
 
     def halfspaces(self) -> HalfspaceColumns:
         """Return `Region.halfspaces` of all regions as columns.

@@ -16,7 +16,7 @@ from polycarve.domains import Domain, Polytope, Slice
 from polycarve.errors import GeometryError, UnboundedError
 from polycarve.geometry import Ball, HalfspaceColumns, Halfspaces
 from polycarve.networks import Network
-from polycarve.splitting.facets import LookUp, SplitTree, find_facets
+from polycarve.splitting.facets import SplitTree, find_facets
 from polycarve.splitting.program import Program, compile_program
 
 FloatArray = npt.NDArray[np.float64]
@@ -67,7 +67,6 @@ class Shapes:
         inside: npt.NDArray[np.bool_],
         tree: SplitTree | None = None,
         first: int = 0,
-        look_up: LookUp | None = None,
     ) -> HalfspaceColumns:
         """Return the irredundant halfspaces of regions in free coordinates.
 
@@ -78,8 +77,6 @@ class Shapes:
             In the domain's coordinates, interior where `inside` says so.
         tree, first
             The split tree of a complete list and where in it the regions begin.
-        look_up
-            Finds packed patterns in that list, if it is free of doubt.
         """
         if not len(self.free):
             return joined(
@@ -90,7 +87,7 @@ class Shapes:
         points = np.array(points)
         for row in np.flatnonzero(~inside):
             points[row] = self._centre(bits[row])
-        columns = find_facets(self.program, bits, self._framed(points), tree, first, look_up)
+        columns = find_facets(self.program, bits, self._framed(points), tree, first)
         if columns.failed.any():
             raise GeometryError(
                 f"region {first + int(np.argmax(columns.failed))} is too thin for float64: no "

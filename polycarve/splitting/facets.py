@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +10,9 @@ import numpy.typing as npt
 from polycarve.splitting.kernels import arrays
 from polycarve.splitting.kernels import facets as kernels
 from polycarve.splitting.kernels.compilation import announce
-from polycarve.splitting.neighbors import find_patterns
 from polycarve.splitting.program import Program
 from polycarve.splitting.simplex import Workspace, root_dtype
 
-LookUp = Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.int64]]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BitArray = npt.NDArray[np.uint8]
@@ -72,7 +69,6 @@ def find_facets(
     points: FloatArray,
     tree: SplitTree | None,
     first_region: int = 0,
-    look_up: LookUp | None = None,
 ) -> FacetColumns:
     """Find the irredundant halfspaces of regions.
 
@@ -85,11 +81,6 @@ def find_facets(
     tree : SplitTree, optional
         Of the complete list in which these are the regions from `first_region` on; without it,
         every cut is a candidate.
-    look_up : callable, optional
-        Finds packed patterns in a complete list that is free of doubt: index, or -1. A candidate
-        behind which no region is listed is no facet. One of the last layer behind which there is
-        one is a facet: on their common cell of the layer before, all forms of the last layer are
-        affine, and only this one's sign differs.
     """
     k, n_cuts = program.n_free, program.n_cuts
     work = Workspace(program, root_dtype(program), 0)
@@ -112,9 +103,6 @@ def find_facets(
         else:
             first = first_region + start
             offsets, cuts = tree.ancestors(range(first, first + len(chunk)), n_cuts)
-        given = np.full(len(cuts), kernels.UNSEEN, np.int8)
-        if look_up is not None and tree is not None:
-            offsets, cuts, given = _sifted(program, chunk, offsets, cuts, look_up)
         room = len(cuts) + len(program.frame.sides) * len(chunk)
         counts = np.zeros(len(chunk), np.int64)
         sources, rows = np.empty(room, np.int64), np.empty((room, k + 1))
@@ -128,7 +116,6 @@ def find_facets(
             np.ascontiguousarray(points[start : start + _CHUNK]),
             offsets,
             cuts,
-            given,
             is_side,
             work.counters,
             counts,
@@ -143,17 +130,3 @@ def find_facets(
         np.concatenate([np.zeros((0, k + 1)), *(part[2] for part in parts)]),
         counts < 0,
     )
-
-
-def _sifted(
-    program: Program, bits: BitArray, offsets: IntArray, cuts: IntArray, look_up: LookUp
-) -> tuple[IntArray, IntArray, npt.NDArray[np.int8]]:
-    """Drop candidates that are no facets, and tell which of the others are facets for sure."""
-    beyond = find_patterns(program, np.packbits(bits, axis=1), offsets, cuts)
-    is_alone = np.diff(beyond.carrier_offsets) == 1
-    is_listed = look_up(beyond.packed) >= 0
-    is_last = cuts >= program.starts[-2]
-    given = np.where(is_alone & is_listed & is_last, 1, kernels.UNSEEN).astype(np.int8)
-    kept = is_listed | ~is_alone
-    before = np.concatenate([[0], np.cumsum(kept)])
-    return before[offsets], cuts[kept], given[kept]

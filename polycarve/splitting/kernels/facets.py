@@ -78,16 +78,15 @@ def ancestor_cuts(region, first_difference, before, after, out):
 
 
 @kernel
-def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts_of, given,
-                is_side, counters, counts, sources, halfspaces):
+def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts_of, is_side,
+                counters, counts, sources, halfspaces):
     """Find the facets of regions given by their patterns, interior points and candidate cuts.
 
-    Region i has the candidates ``cuts_of[starts_of[i] : starts_of[i + 1]]``, by rising index, of
-    which `given` says whether they are known to be facets (1) or not (UNSEEN); the rows of the
-    domain; and the sides of the box for which ``is_side`` is 1: the others are never reported. Of
-    faces that coincide, the lowest side is kept, else the lowest cut. Writes per region how many
-    facets it has (-1 where no vertex was found), and for all of them the cut (or ``-1 - face`` for
-    a side; the domain's rows are faces ``2 k`` and up) and the halfspace
+    Region i has the candidates ``cuts_of[starts_of[i] : starts_of[i + 1]]``, by rising index, the
+    rows of the domain, and the sides of the box for which ``is_side`` is 1: the others are never
+    reported. Of faces that coincide, the lowest side is kept, else the lowest cut. Writes per
+    region how many facets it has (-1 where no vertex was found), and for all of them the cut (or
+    ``-1 - face`` for a side; the domain's rows are faces ``2 k`` and up) and the halfspace
     ``[a, b]``, meaning ``a @ u <= b``.
     """
     (k, lower, upper, side_noise, side_rows, size, _, starts, layer_of, weights, weight_starts,
@@ -129,10 +128,8 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
         if not quick_settle(m, k, low, high, rows, basis, E, v, p, info, matrix, gaps) and (
                 not settle(m, k, low, high, rows, basis, E, v, p, info, matrix, gaps)):
             continue
-        for face in range(2 * k + n_rows):
+        for face in range(2 * k + m):
             known[face] = UNSEEN
-        for r in range(n_rows, m):
-            known[2 * k + r] = given[first + r - n_rows]
         _certify(m, k, low, high, rows, size, basis, E, v, gaps, known)
         for face in range(2 * k + m):
             if known[face] == UNSEEN and (face >= 2 * k or is_side[face] == 1):
