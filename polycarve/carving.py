@@ -367,14 +367,14 @@ class Carving(Sequence[Region]):
 
     @property
     def breakpoints(self) -> FloatArray:
-        """The ``t`` at which a segment goes from one region to the next, ``(R - 1,)``, rising.
+        """Where a line goes from one region to the next, ``(R - 1,)``, rising: values of ``t``.
 
         Raises
         ------
         InputError
             The domain is no line, or the carving is incomplete.
         """
-        if self.domain.rank != 1 or self.domain.dim != 1:
+        if self.domain.rank != 1:
             raise InputError(
                 f"{self.domain!r} is not a line, so its regions have no breakpoints between them. "
                 f"Carve a polycarve.Segment(x0, x1)."

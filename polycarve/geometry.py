@@ -64,12 +64,19 @@ class Ball(NamedTuple):
     radius: float
 
 
+def _evened(A: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the same halfspaces, each scaled by a power of two to entries of about one."""
+    exponents = np.frexp(np.abs(A).max(axis=1, initial=0.0))[1]
+    return np.ldexp(A, -exponents[:, None]), np.ldexp(b, -exponents)
+
+
 def irredundant(A: FloatArray, b: FloatArray) -> IntArray:
     """Return the rows of ``A @ x <= b`` that are needed, by one linear program a row.
 
     Rows are tried from the last to the first, and one that is not needed is left out from then
     on: so of equal rows the first stays.
     """
+    A, b = _evened(A, b)
     kept = np.ones(len(b), np.bool_)
     size = np.abs(A).sum(axis=1) + np.abs(b)
     for row in range(len(b) - 1, -1, -1):
@@ -84,7 +91,10 @@ def irredundant(A: FloatArray, b: FloatArray) -> IntArray:
             options=_TIGHT,
         )
         if solution.status not in (0, 3):
-            raise NumericalError(f"HiGHS gave up on a region: {solution.message}")
+            raise NumericalError(
+                f"HiGHS gave up on a region: {solution.message} Its numbers may be too uneven: "
+                f"rescale or shift the inputs."
+            )
         kept[row] = solution.status == 3 or -solution.fun - b[row] / size[row] > 1e-9
     return np.flatnonzero(kept)
 
@@ -94,6 +104,7 @@ def vertices(A: FloatArray, b: FloatArray, point: FloatArray) -> FloatArray:
 
     In the plane they go round anticlockwise.
     """
+    A, b = _evened(A, b)
     d = A.shape[1]
     if d == 1:
         ends = b / A[:, 0]
@@ -198,6 +209,7 @@ def chebyshev(A: FloatArray, b: FloatArray, *, most: float | None = None) -> Bal
 
     With `most`, a ball of that radius is good enough.
     """
+    A, b = _evened(A, b)
     norms = np.linalg.norm(A, axis=1)
     d = A.shape[1]
     if not len(b):
@@ -213,7 +225,10 @@ def chebyshev(A: FloatArray, b: FloatArray, *, most: float | None = None) -> Bal
     if solution.status == 3:
         return Ball(np.full(d, np.nan), np.inf)
     if solution.status != 0:
-        raise NumericalError(f"HiGHS gave up on a region: {solution.message}")
+        raise NumericalError(
+            f"HiGHS gave up on a region: {solution.message} Its numbers may be too uneven: "
+            f"rescale or shift the inputs."
+        )
     return Ball(np.asarray(solution.x[:-1]), float(solution.x[-1]))
 
 
@@ -227,6 +242,7 @@ def is_bounded(A: FloatArray) -> bool:
     d = A.shape[1]
     if len(A) <= d:
         return False
+    A, _ = _evened(A, np.zeros(len(A)))
     unit = A / np.linalg.norm(A, axis=1)[:, None]
     if np.linalg.matrix_rank(unit) < d:
         return False

@@ -88,9 +88,12 @@ class Shapes:
         for row in np.flatnonzero(~inside):
             points[row] = self._centre(bits[row])
         columns = find_facets(self.program, bits, self._framed(points), tree, first)
-        if columns.failed.any():
+        failed = columns.failed
+        if self.domain.is_bounded:  # a polytope has more facets than dimensions
+            failed = failed | (np.diff(columns.offsets) <= len(self.free))
+        if failed.any():
             raise GeometryError(
-                f"region {first + int(np.argmax(columns.failed))} is too thin for float64: no "
+                f"region {first + int(np.argmax(failed))} is too thin for float64: no "
                 f"vertex of it can be computed."
             )
         A, b, source = columns.rows[:, :-1], columns.rows[:, -1], columns.sources

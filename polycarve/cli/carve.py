@@ -119,6 +119,7 @@ def describe(carving: Carving, seconds: float | None = None) -> None:
         click.echo(f"  after layer {layer}: {least}{count:,} regions")
     took = "" if seconds is None else f" in {seconds:.3g} s"
     stopped = "" if carving.complete else f", stopped by {carving.stop_reason}"
-    click.echo(f"{least}{len(carving):,} activation regions{took}{stopped}")
+    regions = "region" if len(carving) == 1 else "regions"
+    click.echo(f"{least}{len(carving):,} activation {regions}{took}{stopped}")
     if carving.n_doubtful:
         click.echo(f"{carving.n_doubtful:,} decisions were too close for floating point to settle")

@@ -94,7 +94,15 @@ class Box(Domain):
             if not isinstance(clip, Sequence) or len(clip) != 2:
                 raise DomainError(f"clip is {clip!r}; a pair (lo, hi) is needed.")
             least, most = (number(value, "clip") for value in clip)
+            if least > most:
+                raise DomainError(f"clip is {clip!r}: empty, for lo > hi. Swap them.")
             lo, hi = [max(v, least) for v in lo], [min(v, most) for v in hi]
+            outside = next((j for j, (a, b) in enumerate(zip(lo, hi, strict=True)) if a > b), None)
+            if outside is not None:
+                raise DomainError(
+                    f"nothing of the box is left after clip: x[{outside}] lies further than radius "
+                    f"outside ({clip[0]}, {clip[1]})."
+                )
         return cls(lo, hi)
 
     @classmethod

@@ -17,16 +17,18 @@ def exact(values: Any, what: str) -> ExactArray:
     try:
         numbers = ExactArray.of(values if hasattr(values, "__array__") else list(values))
         numbers.float64  # noqa: B018 - kernels need it: fail here if there is none
-    except (InputError, TypeError) as error:
+    except TypeError:
+        raise DomainError(f"{what} is {values!r}; an array of numbers is needed.") from None
+    except InputError as error:
         raise DomainError(f"{what}: {error}") from None
     return numbers
 
 
-def vector(values: Any, what: str) -> ExactArray:
-    """Read one number a coordinate."""
+def vector(values: Any, what: str, per: str = "coordinate") -> ExactArray:
+    """Read one number a coordinate, or whatever there is one for."""
     numbers = exact(values, what)
     if numbers.ndim != 1 or not len(numbers):
-        raise DomainError(f"{what} has shape {numbers.shape}; one number a coordinate is needed.")
+        raise DomainError(f"{what} has shape {numbers.shape}; one number a {per} is needed.")
     return numbers
 
 

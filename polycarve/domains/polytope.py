@@ -53,11 +53,13 @@ class Polytope(Domain):
     """
 
     def __init__(self, A: Any, b: Sequence[Any] | ExactArray) -> None:
-        self.A, self.b = exact(A, "A"), vector(b, "b")
-        if self.A.ndim != 2 or not self.A.shape[1]:
+        self.A = exact(A, "A")
+        if self.A.ndim != 2 or not self.A.numerators.size:
             raise DomainError(
-                f"A has shape {self.A.shape}; a matrix (m, d), one row a halfspace, is needed."
+                f"A has shape {self.A.shape}; a matrix (m, d), one row a halfspace, is needed. "
+                f"All of R^d is a Space."
             )
+        self.b = vector(b, "b", per="row")
         if len(self.A) != len(self.b):
             raise DomainError(
                 f"A has {len(self.A)} rows and b has {len(self.b)} entries; they must agree."
@@ -112,13 +114,20 @@ class Polytope(Domain):
                 f"the polytope has no interior: rows {_listed(used)} leave at most a part of a "
                 f"plane. Carve a Slice of that plane instead."
             )
-        point = np.array(ExactArray.of(answer.point).float64)
-        if not self._is_inside(point):
-            raise DomainError(
-                "the polytope is so thin that no float64 point could be found inside. Shift or "
-                "rescale the inputs."
-            )
-        return point
+        # A thin or tiny one: look again in units of its size, from the exact point.
+        start = ExactArray.of(answer.point)
+        slack = normals @ start + levels
+        for end in (max, min):
+            size = Fraction(end(slack.numerators.tolist()), slack.denominator)
+            step = programs.deep_point(normals.float64, (slack * ExactArray.of([1 / size])).float64)
+            if step is not None:
+                point = (start + ExactArray.of(step) * ExactArray.of([size])).float64
+                if self._is_inside(point):
+                    return np.array(point)
+        raise DomainError(
+            "the polytope is so thin that no float64 point could be found inside. Shift or "
+            "rescale the inputs."
+        )
 
     def _is_inside(self, point: FloatArray) -> bool:
         if not np.isfinite(point).all():

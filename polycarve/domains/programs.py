@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from polycarve.rational import ExactArray, minimum, stack
+from polycarve.rational import ExactArray, minimum, rank, stack
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -49,6 +49,8 @@ def bounding_box(rows: ExactArray) -> tuple[ExactArray, ExactArray] | None:
         box = _checked(rows, multipliers, d)
         if box is not None:
             return box
+    if rank(rows[:, :-1]) < d:
+        return None
     lo: list[Fraction] = []
     hi: list[Fraction] = []
     forms = rows.fractions()
@@ -66,6 +68,8 @@ def _multipliers(rows: ExactArray, d: int) -> FloatArray | None:
     from scipy.optimize import linprog
 
     A, c = rows[:, :-1].float64, rows[:, -1].float64
+    if ((A != 0).sum(axis=1) == 1).all():
+        return _axis_multipliers(A)
     scale = np.ldexp(1.0, -np.frexp(np.abs(A).max(axis=1, initial=0.0))[1])
     found = []
     for sign in (1.0, -1.0):
@@ -83,6 +87,18 @@ def _multipliers(rows: ExactArray, d: int) -> FloatArray | None:
                 return None
             found.append(np.maximum(-solution.ineqlin.marginals, 0.0) * scale)
     return np.array(found)
+
+
+def _axis_multipliers(A: FloatArray) -> FloatArray | None:
+    """Return the same for rows along the axes, one a direction: each bounds its coordinate."""
+    d = A.shape[1]
+    if len(A) < 2 * d:
+        return None
+    L = np.zeros((2 * d, len(A)))
+    axis = np.argmax(A != 0, axis=1)
+    slope = A[np.arange(len(A)), axis]
+    L[axis + np.where(slope < 0, 0, d), np.arange(len(A))] = 1 / np.abs(slope)
+    return L
 
 
 def _checked(
@@ -105,6 +121,11 @@ def _checked(
 def widened(lo: ExactArray, hi: ExactArray, margin: float) -> tuple[ExactArray, ExactArray]:
     """Return a larger box of short float64 numbers."""
     low, high = lo.float64, hi.float64
-    room = margin * (high - low) + 2.0**-40 * np.maximum(np.abs(low), np.abs(high))
+    room = margin * (high / 2 - low / 2) * 2 + 2.0**-40 * np.maximum(np.abs(low), np.abs(high))
     room = np.maximum(room, 2.0**-1000)
-    return ExactArray.of(low - room), ExactArray.of(high + room)
+    most = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        return (
+            ExactArray.of(np.maximum(low - room, -most)),
+            ExactArray.of(np.minimum(high + room, most)),
+        )

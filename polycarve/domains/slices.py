@@ -172,6 +172,8 @@ def _inner(given: Any, k: int) -> Domain:
     if not isinstance(given, Domain):
         try:
             given = Box([lo for lo, _ in given], [hi for _, hi in given])
+        except DomainError:
+            raise
         except (TypeError, ValueError):  # neither a domain nor pairs
             given = type(given).__name__
     if not isinstance(given, (Box, Polytope, Space)):

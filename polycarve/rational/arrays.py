@@ -58,10 +58,10 @@ def fraction(value: Any) -> Fraction:
             if exponent and len(exponent[1].lstrip("+-0")) > 4:
                 raise InputError(f"{str(value)[:40]!r} is too large or too small to work with.")
             return Fraction(value)
+        if isinstance(value, np.integer):  # before Rational, which it is, keeping its few bits
+            return Fraction(int(value))
         if isinstance(value, Rational):
             return Fraction(value)
-        if isinstance(value, np.integer):
-            return Fraction(int(value))
         if hasattr(value, "as_integer_ratio"):  # float and every NumPy floating type
             return Fraction(*map(int, value.as_integer_ratio()))
     except (ValueError, OverflowError, ZeroDivisionError):

@@ -7,7 +7,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from polycarve.rational.arrays import ExactArray
+
+try:  # optional, as in `arrays`
+    import flint
+except ImportError:  # pragma: no cover - depends on the installation
+    flint = None
+
+_PRIME = 2**31 - 1
 
 
 def solve(matrix: ExactArray, right: ExactArray) -> list[Fraction] | None:
@@ -167,21 +176,46 @@ def rank(matrix: ExactArray) -> int:
     >>> rank(ExactArray.of([[1, 2], [2, 4]]))
     1
     """
+    n, m = matrix.shape
+    found = _rank_modulo(matrix, _PRIME)
+    if found == min(n, m):  # it can only be too small, and then hardly ever is
+        return found
     rows = [[int(value) for value in row] for row in matrix.numerators.tolist()]
+    if flint is not None:
+        return int(flint.fmpz_mat(rows).rank()) if n and m else 0
     found = 0
-    for column in range(matrix.shape[1]):
-        pivot = next((i for i in range(found, len(rows)) if rows[i][column]), None)
+    for column in range(m):
+        pivot = next((i for i in range(found, n) if rows[i][column]), None)
         if pivot is None:
             continue
         rows[found], rows[pivot] = rows[pivot], rows[found]
         head = rows[found]
-        for i in range(found + 1, len(rows)):
+        for i in range(found + 1, n):
             factor = rows[i][column]
             if factor:
                 row = [head[column] * a - factor * h for a, h in zip(rows[i], head, strict=True)]
                 divisor = math.gcd(*row) or 1
                 rows[i] = [value // divisor for value in row]
         found += 1
+    return found
+
+
+def _rank_modulo(matrix: ExactArray, prime: int) -> int:
+    """Return the rank of the numerators modulo a prime below 2^31."""
+    rows = np.asarray(matrix.numerators % prime, dtype=np.int64)
+    found = 0
+    for column in range(rows.shape[1]):
+        below = np.flatnonzero(rows[found:, column])
+        if not below.size:
+            continue
+        pivot = found + int(below[0])
+        rows[[found, pivot]] = rows[[pivot, found]]
+        rows[found] = rows[found] * pow(int(rows[found, column]), -1, prime) % prime
+        factors = rows[found + 1 :, column].copy()
+        rows[found + 1 :] = (rows[found + 1 :] - factors[:, None] * rows[found]) % prime
+        found += 1
+        if found == len(rows):
+            break
     return found
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polycarve.domains import Domain, Frame
+from polycarve.errors import NumericalError
 from polycarve.networks import Network
 from polycarve.networks.network import Layer
 from polycarve.rational import ExactArray
@@ -24,6 +25,9 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 UNIT_ROUNDOFF = 2.0**-53
+
+# What is smaller loses digits in float64, or soon will in products.
+_SMALL = 2.0**-960
 
 # Marks of a cut in a cell; the kernels have the same. ZERO: the form vanishes on the whole cell,
 # so the cut is inactive there, and so is every multiple of the form, whatever its sign.
@@ -147,6 +151,7 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
         blocks = [parts[source].float64.T for source in sorted(parts)]
         weights.append(np.concatenate([np.zeros((0, widths[layer])), *blocks]).ravel())
         bias.append(constant.float64)
+        _refuse_underflow(parts, constant, frame if layer == 0 else None, layer)
         is_homogeneous = not constant.numerators.any() and (layer == 0 or homogeneous[-1])
         homogeneous.append(bool(is_homogeneous))
         representable.append(
@@ -182,6 +187,29 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
         twin_signs=np.concatenate([np.zeros(0, np.int8), *signs]),
         noise_ratio=max(1.0, (reach + k + 8) / 4),
     )
+
+
+def _refuse_underflow(
+    parts: dict[int, ExactArray], constant: ExactArray, frame: Frame | None, layer: int
+) -> None:
+    """Refuse forms of which float64 loses what matters; `frame` where they are of coordinates."""
+    for part in parts.values():
+        small = np.abs(part.float64) < _SMALL
+        lost = np.zeros_like(small)
+        lost[small] = part.numerators[small] != 0
+        if frame is None:
+            rows = (lost & (part.float64 == 0.0)).any(axis=1)
+        else:
+            reach = np.maximum(np.abs(frame.lower.float64), np.abs(frame.upper.float64))
+            size = np.abs(part.float64) @ reach + np.abs(constant.float64)
+            rows = (lost * (_SMALL * reach)).max(axis=1, initial=0.0) > 2.0**-60 * size
+            tiny = np.flatnonzero(size < _SMALL)
+            rows[tiny] = (part.numerators[tiny] != 0).any(axis=1)
+        if rows.any():
+            raise NumericalError(
+                f"hidden layer {layer + 1} has numbers too small for float64 on this domain (neuron "
+                f"{int(np.argmax(rows))} of it, to begin with). Rescale the layer or the inputs."
+            )
 
 
 def _exact_forms(
