@@ -20,7 +20,10 @@ from polycarve.rational import ExactArray
 FloatArray = npt.NDArray[np.float64]
 
 # With more coordinates, a box alone has more corners than it is worth while to look at.
-_MOST_FREE = 14
+_MOST_FREE = 12
+
+# How far points that are not proven to lie inside are drawn into the domain.
+_INWARD = 2.0**-30
 
 
 class Vertices:
@@ -203,6 +206,9 @@ class _Workspace:
         leaves = Leaves(  # copies, so that the unused part of the buffers is let go
             self.out.packed[:n].copy(), self.out.points[:n].copy(), self.out.found[:n].copy()
         )
+        # The mean of a cell that rounding has made flat may lie at infinity.
+        flat, points = ~leaves.inside, leaves.points
+        points[flat] += _INWARD * (self.program.centre - points[flat])
         return Advance(
             n_leaves=n,
             leaves=leaves,
