@@ -43,7 +43,7 @@ def carve(
     domain : Box, Space, or [(lo, hi), ...]
         Where to look; of the network's input dimension.
     method : str
-        ``"auto"`` (see `select_method`), ``"simplex"`` or ``"highs"``.
+        ``"auto"`` (see `select_method`), ``"simplex"``, ``"vertices"`` or ``"highs"``.
     limits : Limits, optional
         Stop early; the carving then says so in ``complete`` and ``stop_reason``.
     progress : bool or callable, optional

@@ -24,7 +24,7 @@ _STATUS = {None: 0, "regions": 3, "time": 3, "interrupt": 130}
 @click.command()
 @click.argument("network", type=click.Path(path_type=Path))
 @with_domain_options
-@click.option("--method", default="auto", show_default=True, help="auto, simplex, highs.")
+@click.option("--method", default="auto", show_default=True, help="auto, simplex, vertices, highs.")
 @click.option("--workers", default=1, show_default=True, help="Threads that share the work.")
 @click.option("--max-regions", type=int, help="Stop at so many regions.")
 @click.option("--max-seconds", type=float, help="Stop after so long.")

@@ -96,9 +96,10 @@ def add_active(layer, order, since, until, at, k, starts, weights, first_weights
                                        + e3 * abs(x3)) + e4 * abs(x4)
         else:
             for i in range(n):
-                sums[u(errors + i)] = (((sums[u(errors + i)] + e1 * abs(weights[u(w1 + i)]))
-                                        + e2 * abs(weights[u(w2 + i)]))
-                                       + e3 * abs(weights[u(w3 + i)])) + e4 * abs(weights[u(w4 + i)])
+                x1, x2 = abs(weights[u(w1 + i)]), abs(weights[u(w2 + i)])
+                x3, x4 = abs(weights[u(w3 + i)]), abs(weights[u(w4 + i)])
+                sums[u(errors + i)] = (((sums[u(errors + i)] + e1 * x1) + e2 * x2)
+                                       + e3 * x3) + e4 * x4
         s += 4
     while s < until:
         i1 = order[s] - first
