@@ -67,7 +67,7 @@ class _Workspace:
     def __init__(self, program: Program, kept: int) -> None:
         k, n, m = program.n_free, program.n_cuts, program.side_rows.shape[1]
         self.program = program
-        self.n_columns = max(2040, 8 << k)
+        self.n_columns = max(2048, 8 << k, min(256 << k, 1 << 17)) - 8  # rows share no cache lines
         self.n_words = 1 + (2 * k) // 64
         self.n_listed = 4 * n + 1024
         self.n_slots = 32

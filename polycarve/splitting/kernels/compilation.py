@@ -19,12 +19,6 @@ import numba
 import numpy as np
 from numba.core.options import DefaultOptions
 
-# Kernels allocate nothing, so nothing is gained by counting references to arrays, as is done at
-# every call otherwise, at more than the cost of the arithmetic. The option is numba's own.
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-if hasattr(DefaultOptions, "_nrt"):
-    _OPTIONS["_nrt"] = False
-
 
 def _cache_home() -> Path:
     """Return the user's cache folder for polycarve; ``POLYCARVE_CACHE`` overrides it."""
@@ -54,31 +48,37 @@ def _cache_folder() -> Path | None:
 FOLDER = _cache_folder()
 
 
-def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function on first use: without the GIL, cached where a folder is writable.
+# Arrays are counted at every call, at more than the cost of the arithmetic in a small function.
+# The option that says not to is numba's own: without it, kernels are slower and as right.
+_UNCOUNTED = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 
-    It may take views of arrays, but must not make any.
-    """
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function on first use: without the GIL, cached where a folder is writable."""
     return _compiled(function)
 
 
+def bare(function: Callable[..., Any]) -> Any:
+    """Compile as `kernel` does a function that makes no arrays, nor calls what makes some."""
+    return _compiled(function, **_UNCOUNTED)
+
+
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile a function as `kernel` does, into the functions that call it.
+    """Compile as `bare` does, into every function that calls it.
 
-    For what is called often with many arrays: each is handed over as seven words.
+    For what is called often and takes many arrays: each of them is handed over as seven words.
     """
-    return _compiled(function, forceinline=True)
+    return _compiled(function, forceinline=True, **_UNCOUNTED)
 
 
-def _compiled(function: Callable[..., Any], **more: Any) -> Any:
-    options = _OPTIONS | more
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     if FOLDER is None:
-        return numba.njit(**options)(function)
+        return numba.njit(nogil=True, error_model="numpy", **options)(function)
     before = numba.config.CACHE_DIR
     try:
         # Read once, when the cache is attached to the function; put back for everybody else.
         numba.config.CACHE_DIR = str(FOLDER)
-        return numba.njit(cache=True, **options)(function)
+        return numba.njit(nogil=True, cache=True, error_model="numpy", **options)(function)
     finally:
         numba.config.CACHE_DIR = before
 

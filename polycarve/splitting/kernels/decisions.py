@@ -18,10 +18,10 @@ import numpy as np
 from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE, UNKNOWN, ZERO
-from polycarve.splitting.kernels.compilation import inlined, kernel
+from polycarve.splitting.kernels.compilation import bare, inlined
 from polycarve.splitting.kernels.exactness import opens, vanishes
 from polycarve.splitting.kernels.rows import value, value_at_vertex
-from polycarve.splitting.kernels.sums import is_fed, kind_of
+from polycarve.splitting.kernels.sums import is_fed, kind_of, plain_sign
 
 # States of a cut on entry to a layer, beside the marks.
 CROSSING, UNCLEAR = 2, 3
@@ -29,7 +29,7 @@ CROSSING, UNCLEAR = 2, 3
 LARGEST = 1e300  # with forms of that size, slopes overflow
 
 
-@kernel
+@bare
 def judge(data, at, stride, kind, noise, k, start, stop, fuzz, X, centre, n_rows, rows,
           row_stride, kinds):
     """Decide a cut with care, vertex by vertex; return its mark and whether that is proven.
@@ -157,8 +157,8 @@ def ranges(form, n, k, start, stop, apex, X, sums, z, least, most):
 @inlined
 def enter(first, n, form, flat, limit, ratio, k, start, stop, apex, spread, fuzz, X, centre,
           n_rows, rows, row_stride, kinds, layer_of, starts, weights, weight_starts, sources,
-          source_starts, fixed, twins, is_special, sums, sizes, blur, marks, order, n_order, lists,
-          to, z, least, most, states):
+          source_starts, bias, fixed, twins, is_special, sums, sizes, blur, marks, order, n_order,
+          lists, to, z, least, most, states):
     """Try every cut of a layer on a cell; list those that cross it at `to`.
 
     Returns as `settle` does; -1 crossing cuts where forms overflow.
@@ -194,6 +194,10 @@ def enter(first, n, form, flat, limit, ratio, k, start, stop, apex, spread, fuzz
                         sums, form + i, n, kind_of(flat, limit, form + i, n, k, sums),
                         ratio * blur[cut], k, start, stop, fuzz, X, centre, n_rows, rows,
                         row_stride, kinds)
+                if not is_proven and mark != ZERO:  # so it is in many a part of a cone
+                    is_proven = mark == plain_sign(
+                        cut, k, kinds, layer_of, starts, weights, weight_starts, sources,
+                        source_starts, bias, marks)
                 if not is_proven:
                     doubts += 1
                 if mark == UNKNOWN:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE
-from polycarve.splitting.kernels.compilation import kernel
+from polycarve.splitting.kernels.compilation import bare
 from polycarve.splitting.kernels.decisions import enter, settle
 from polycarve.splitting.kernels.exactness import opens
 from polycarve.splitting.kernels.leaves import mark_twins, pack, signs_hold
@@ -54,7 +54,7 @@ from polycarve.splitting.kernels.vertex_arrays import (
 )
 
 
-@kernel
+@bare
 def carve_cells(problem, path, arena, room, given, out, budget, capacity, counters, progress):
     """Carve the given cells, or begin to.
 
@@ -148,9 +148,9 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                     crossing, n_order, doubts = enter(
                         first, n, forms_at[layer], flat, limit, ratio, k, start, stop, apex,
                         spread, fuzz, X, centre, n_rows, rows, row_stride, kinds, layer_of, starts,
-                        weights, weight_starts, sources, source_starts, fixed, twins, is_special,
-                        sums, sizes, blur, marks, order, n_order, lists, list_top, z, least, most,
-                        states)
+                        weights, weight_starts, sources, source_starts, bias, fixed, twins,
+                        is_special, sums, sizes, blur, marks, order, n_order, lists, list_top, z,
+                        least, most, states)
                     if crossing < 0:
                         return OVERFLOW
                     counters[STEPS] += n * (stop - start) * k // 1024

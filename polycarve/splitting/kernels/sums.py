@@ -10,7 +10,7 @@ their ancestors, and a cell can be rebuilt to the last bit from the list of its 
 from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import ACTIVE, GAMMA, TINY
-from polycarve.splitting.kernels.compilation import inlined, kernel
+from polycarve.splitting.kernels.compilation import bare, inlined
 
 # What a form may be known to be: without a constant; with coefficients that are not rounded.
 FLAT, EXACT = 1, 2
@@ -133,7 +133,7 @@ def finish_forms(layer, at, k, size, starts, source_starts, sums, sizes, blur):
         blur[u(first + i)] = sums[u(errors + i)] + GAMMA * sizes[u(first + i)] + lost
 
 
-@kernel
+@bare
 def is_fed(cut, k, layer_of, starts, weights, weight_starts, sources, source_starts, marks):
     """Whether anything but zeros went into a form that is zero: it may have been lost."""
     layer = layer_of[cut]
@@ -145,6 +145,29 @@ def is_fed(cut, k, layer_of, starts, weights, weight_starts, sources, source_sta
             return True
         w += n
     return False
+
+
+@bare
+def plain_sign(cut, k, kinds, layer_of, starts, weights, weight_starts, sources, source_starts,
+               bias, marks):
+    """Return the sign that a form has because all that goes into it has, or 0.
+
+    Rectified values are positive inside the cell, and so is a coordinate whose lower side is 0.
+    """
+    layer = layer_of[cut]
+    n = starts[layer + 1] - starts[layer]
+    w = weight_starts[layer] + cut - starts[layer]
+    has_positive, has_negative = bias[cut] > 0.0, bias[cut] < 0.0
+    for s in range(source_starts[layer], source_starts[layer + 1]):
+        source, weight = sources[s], weights[w]
+        w += n
+        if weight == 0.0 or (source >= k and marks[source - k] != ACTIVE):
+            continue
+        if source < k and not kinds[source] & FLAT:
+            return 0
+        has_positive = has_positive or weight > 0.0
+        has_negative = has_negative or weight < 0.0
+    return has_positive - has_negative
 
 
 @inlined

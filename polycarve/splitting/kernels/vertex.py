@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from polycarve.splitting.kernels.compilation import kernel
+from polycarve.splitting.kernels.compilation import bare as kernel
 
 
 @kernel
