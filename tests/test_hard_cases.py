@@ -53,7 +53,7 @@ def test_interior_points_are_found_where_they_creep_to_the_boundary() -> None:
     assert np.array_equal(net.patterns(carving.points[inside]), carving.patterns[inside])
 
 
-@pytest.mark.parametrize("method", ["simplex", "highs"])
+@pytest.mark.parametrize("method", ["simplex", "vertices", "highs"])
 def test_underflow_is_never_silent(method: str) -> None:
     """Products of weights that vanish in float64 leave forms that only seem to be zero."""
     scale = Fraction(1, 2**600)
@@ -65,7 +65,7 @@ def test_underflow_is_never_silent(method: str) -> None:
     assert len(carving) == 6 or carving.n_doubtful > 0
 
 
-@pytest.mark.parametrize("method", ["simplex", "highs"])
+@pytest.mark.parametrize("method", ["simplex", "vertices", "highs"])
 def test_overflow_is_one_clear_error(method: str) -> None:
     net = Network.from_arrays([[[1e12, 0], [0, 1e12]]] * 28, relu_last=True)
     with pytest.raises(pc.PolycarveError, match=r"[Rr]escale"):
