@@ -10,6 +10,7 @@ import pytest
 import polycarve as pc
 from polycarve.networks import Activation, Layer, Network
 from polycarve.rational import ExactArray
+from polycarve.splitting.method import METHODS
 from tests.oracles import exact
 
 
@@ -53,7 +54,7 @@ def test_interior_points_are_found_where_they_creep_to_the_boundary() -> None:
     assert np.array_equal(net.patterns(carving.points[inside]), carving.patterns[inside])
 
 
-@pytest.mark.parametrize("method", ["simplex", "vertices", "highs"])
+@pytest.mark.parametrize("method", METHODS)
 def test_underflow_is_never_silent(method: str) -> None:
     """Products of weights that vanish in float64 leave forms that only seem to be zero."""
     scale = Fraction(1, 2**600)
@@ -65,14 +66,39 @@ def test_underflow_is_never_silent(method: str) -> None:
     assert len(carving) == 6 or carving.n_doubtful > 0
 
 
-@pytest.mark.parametrize("method", ["simplex", "vertices", "highs"])
+@pytest.mark.parametrize("method", METHODS)
 def test_overflow_is_one_clear_error(method: str) -> None:
     net = Network.from_arrays([[[1e12, 0], [0, 1e12]]] * 28, relu_last=True)
     with pytest.raises(pc.PolycarveError, match=r"[Rr]escale"):
         pc.carve(net, pc.Box.cube(-1, 1, dim=2), method=method)
 
 
-def test_points_of_wrong_regions_are_not_called_interior() -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_fewer_cuts_than_coordinates(method: str) -> None:
+    """A form that nothing feeds, read from more coordinates than there are cuts."""
+    net = Network.from_arrays([[[0, 1, 1], [-1, -2, 0]], [[2, 2]]], relu_last=True)
+    carving = pc.carve(net, pc.Space(3), method=method)
+    assert [tuple(row) for row in carving.patterns] == exact.regions(net, pc.Space(3))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("size", [10**6, 10**9, 10**12])
+def test_cancellation_is_never_silent(method: str, size: int) -> None:
+    """Two neurons are the same function; rounding moves one by up to a thousandth of the box."""
+    net = Network.from_arrays(
+        [
+            [["0.1", "0.3"], ["0.7", "2.1"], ["0.7", "-0.45"]],
+            [[7 * size, -size, 1], [0, 0, 1]],
+        ],
+        [["0.9", "6.3", "2"], ["-1.97", "-1.97"]],
+        relu_last=True,
+    )
+    carving = pc.carve(net, pc.Box.cube(-1, 1, dim=2), method=method)
+    assert [region.code for region in carving] == ["aaa|ii", "aaa|aa"] or carving.n_doubtful > 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_points_of_wrong_regions_are_not_called_interior(method: str) -> None:
     """Where a doubtful decision went wrong, no point may be said to prove the region."""
     e = 2**48
     net = Network.from_arrays(
@@ -80,7 +106,7 @@ def test_points_of_wrong_regions_are_not_called_interior() -> None:
         [[-e, e], [e, 2 * e, 2 * e], [2 * e, 2 * e]],
         relu_last=True,
     )
-    carving = pc.carve(net, pc.Space(1))
+    carving = pc.carve(net, pc.Space(1), method=method)
     true = {tuple(row) for row in exact.regions(net, pc.Space(1))}
     for region in carving:
         if region.point_is_interior:

@@ -13,8 +13,8 @@ from tests.oracles import exact
 
 methods = pytest.mark.parametrize("method", METHODS)
 SMALL = ("moons", "fig19", "rand_16-12")
-# What would take minutes: the slow reference, and the vertices of cells in 16 dimensions.
-SLOW = {"highs", "vertices"}
+# Networks on which the slow reference would take minutes are left to the fast methods.
+SLOW = {"highs", "cvxpy"}
 
 
 def patterns(carving: pc.Carving) -> list[tuple[int, ...]]:
@@ -23,7 +23,7 @@ def patterns(carving: pc.Carving) -> list[tuple[int, ...]]:
 
 def assert_right_or_doubtful(carving: pc.Carving, want: list[tuple[int, ...]]) -> None:
     """A method may be coarse, but then it says so; the fast method is right here in any case."""
-    assert patterns(carving) == want or (carving.method == "highs" and carving.n_doubtful > 0)
+    assert patterns(carving) == want or (carving.method in SLOW and carving.n_doubtful > 0)
 
 
 @methods
@@ -56,7 +56,9 @@ def _regions_on_flat_box(net: pc.Network, box: pc.Box) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize("name", SMALL)
 def test_known_counts(method: str, name: str) -> None:
     if method in SLOW and name == "rand_16-12":
-        pytest.skip("4093 regions in 16 dimensions are beyond this method")
+        pytest.skip("4093 regions in 16 dimensions take the reference method minutes")
+    if method == "vertices" and name == "rand_16-12":
+        pytest.skip("a box of 16 dimensions has 65,536 corners: the method refuses it")
     case = cases.spec()[name]
     carving = pc.carve(case.network, case.box, method=method)
     assert carving.layer_counts == case.layer_counts
@@ -139,8 +141,7 @@ def test_what_floats_cannot_settle_is_counted(method: str) -> None:
     assert carving.n_doubtful > 0 or patterns(carving) == exact.regions(close, domain)
 
 
-@pytest.mark.parametrize("method", ["simplex", "vertices"])
-def test_what_needs_no_doubt_has_none(method: str) -> None:
+def test_what_needs_no_doubt_has_none() -> None:
     """Exact data and proofs that rounding cannot touch: repeated neurons, sides, the apex."""
     for name in (
         "repeated neuron",
@@ -151,8 +152,8 @@ def test_what_needs_no_doubt_has_none(method: str) -> None:
         "dead layer",
     ):
         net, domain = cases.DEGENERATE[name]()
-        assert pc.carve(net[:1], domain, method=method).n_doubtful == 0, name
+        assert pc.carve(net[:1], domain).n_doubtful == 0, name
     faces, box = cases.DEGENERATE["hyperplane on a box face"]()
-    assert pc.carve(faces[:1], box, method=method).n_doubtful == 0
+    assert pc.carve(faces[:1], box).n_doubtful == 0
     through = pc.Network.from_arrays([[[1, 0], [0, 1], [1, 1], [1, -2]]], relu_last=True)
-    assert pc.carve(through, box, method=method).n_doubtful == 0
+    assert pc.carve(through, box).n_doubtful == 0

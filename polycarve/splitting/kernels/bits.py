@@ -5,7 +5,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from polycarve.splitting.kernels.compilation import bare
+from polycarve.splitting.kernels.compilation import kernel
 
 if numba.config.DISABLE_JIT:
 
@@ -25,13 +25,13 @@ else:
         return types.uint64(types.uint64), codegen
 
 
-@bare
+@kernel
 def lowest(word):
     """Return the lowest bit that is set, as a word; zero if there is none."""
     return word & (np.uint64(0) - word)
 
 
-@bare
+@kernel
 def bit_at(place):
     """Return the word with one bit set, at a place from 0 to 63."""
     return np.uint64(1) << np.uint64(place)

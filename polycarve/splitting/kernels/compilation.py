@@ -19,6 +19,12 @@ import numba
 import numpy as np
 from numba.core.options import DefaultOptions
 
+# Kernels allocate nothing, so nothing is gained by counting references to arrays, as is done at
+# every call otherwise, at more than the cost of the arithmetic. The option is numba's own.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+if hasattr(DefaultOptions, "_nrt"):
+    _OPTIONS["_nrt"] = False
+
 
 def _cache_home() -> Path:
     """Return the user's cache folder for polycarve; ``POLYCARVE_CACHE`` overrides it."""
@@ -48,37 +54,31 @@ def _cache_folder() -> Path | None:
 FOLDER = _cache_folder()
 
 
-# Arrays are counted at every call, at more than the cost of the arithmetic in a small function.
-# The option that says not to is numba's own: without it, kernels are slower and as right.
-_UNCOUNTED = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
-
-
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function on first use: without the GIL, cached where a folder is writable."""
+    """Compile a function on first use: without the GIL, cached where a folder is writable.
+
+    It may take views of arrays, but must not make any.
+    """
     return _compiled(function)
 
 
-def bare(function: Callable[..., Any]) -> Any:
-    """Compile as `kernel` does a function that makes no arrays, nor calls what makes some."""
-    return _compiled(function, **_UNCOUNTED)
-
-
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile as `bare` does, into every function that calls it.
+    """Compile a function as `kernel` does, into the functions that call it.
 
-    For what is called often and takes many arrays: each of them is handed over as seven words.
+    For what is called often with many arrays: each is handed over as seven words.
     """
-    return _compiled(function, forceinline=True, **_UNCOUNTED)
+    return _compiled(function, forceinline=True)
 
 
-def _compiled(function: Callable[..., Any], **options: Any) -> Any:
+def _compiled(function: Callable[..., Any], **more: Any) -> Any:
+    options = _OPTIONS | more
     if FOLDER is None:
-        return numba.njit(nogil=True, error_model="numpy", **options)(function)
+        return numba.njit(**options)(function)
     before = numba.config.CACHE_DIR
     try:
         # Read once, when the cache is attached to the function; put back for everybody else.
         numba.config.CACHE_DIR = str(FOLDER)
-        return numba.njit(nogil=True, cache=True, error_model="numpy", **options)(function)
+        return numba.njit(cache=True, **options)(function)
     finally:
         numba.config.CACHE_DIR = before
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE, UNKNOWN, ZERO
-from polycarve.splitting.kernels.compilation import bare, inlined
+from polycarve.splitting.kernels.compilation import inlined, kernel
 from polycarve.splitting.kernels.exactness import opens, vanishes
 from polycarve.splitting.kernels.rows import value, value_at_vertex
 from polycarve.splitting.kernels.sums import is_fed, kind_of, plain_sign
@@ -29,7 +29,7 @@ CROSSING, UNCLEAR = 2, 3
 LARGEST = 1e300  # with forms of that size, slopes overflow
 
 
-@bare
+@kernel
 def judge(data, at, stride, kind, noise, k, start, stop, fuzz, X, centre, n_rows, rows,
           row_stride, kinds):
     """Decide a cut with care, vertex by vertex; return its mark and whether that is proven.

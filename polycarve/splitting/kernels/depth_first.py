@@ -23,7 +23,7 @@ from polycarve.splitting.kernels.arrays import (
     UNKNOWN,
     ZERO,
 )
-from polycarve.splitting.kernels.compilation import bare as kernel
+from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.forms import (
     evidence,
     negate,

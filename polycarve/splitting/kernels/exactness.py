@@ -5,7 +5,7 @@ Degenerate input is full of both, and nothing of it can be told by rounded numbe
 
 from numpy import uint64 as u
 
-from polycarve.splitting.kernels.compilation import bare, inlined
+from polycarve.splitting.kernels.compilation import inlined, kernel
 from polycarve.splitting.kernels.rows import growth_of, value, value_at_vertex
 from polycarve.splitting.kernels.sums import EXACT, FLAT
 
@@ -13,7 +13,7 @@ from polycarve.splitting.kernels.sums import EXACT, FLAT
 ROUNDER = 1.5 * 2.0**32
 
 
-@bare
+@kernel
 def vanishes(data, at, stride, kind, k, v, X):
     """Whether a form is exactly zero where a vertex is computed to be, as far as can be told."""
     if kind & FLAT:
@@ -76,7 +76,7 @@ def pin(data, at, stride, kind, k, start, stop, n_rows, rows, row_stride, kinds,
                 X[j, start + v] = spare[j]
 
 
-@bare
+@kernel
 def _is_there(data, at, stride, kind, k, v, n_rows, rows, row_stride, kinds, X, shift):
     """Whether a vertex that was shifted a little is now exactly where it should be."""
     if not vanishes(data, at, stride, kind, k, v, X):
@@ -93,7 +93,7 @@ def _is_there(data, at, stride, kind, k, v, n_rows, rows, row_stride, kinds, X, 
     return True
 
 
-@bare
+@kernel
 def opens(k, v, fuzz, n_rows, rows, stride, kinds, centre, X):
     """Whether every row either vanishes at a vertex, exactly, or is far from it.
 

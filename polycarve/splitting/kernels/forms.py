@@ -3,7 +3,7 @@
 import math
 
 from polycarve.splitting.kernels.arrays import ACTIVE, GAMMA, TINY
-from polycarve.splitting.kernels.compilation import bare as kernel
+from polycarve.splitting.kernels.compilation import kernel
 
 
 @kernel

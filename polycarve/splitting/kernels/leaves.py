@@ -4,11 +4,11 @@ import numpy as np
 from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import ACTIVE, UNKNOWN, ZERO
-from polycarve.splitting.kernels.compilation import bare
+from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.rows import value
 
 
-@bare
+@kernel
 def mark_twins(first, n, twins, twin_signs, fixed, marks, order, n_order):
     """Mark the multiples of other cuts, once those are decided; return how many are active now."""
     for this in range(first, first + n):
@@ -23,7 +23,7 @@ def mark_twins(first, n, twins, twin_signs, fixed, marks, order, n_order):
     return n_order
 
 
-@bare
+@kernel
 def signs_hold(k, point, ratio, starts, forms_at, sums, sizes, blur, marks):
     """Whether every cut has at a point the sign that it is marked with, beyond rounding."""
     for layer in range(len(starts) - 1):
@@ -40,7 +40,7 @@ def signs_hold(k, point, ratio, starts, forms_at, sums, sizes, blur, marks):
     return True
 
 
-@bare
+@kernel
 def pack(byte, leaf, eights, packed):
     """Write a pattern from a byte on; before that it is that of the last leaf.
 

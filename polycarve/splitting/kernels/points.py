@@ -3,7 +3,7 @@
 import numpy as np
 
 from polycarve.splitting.kernels.arrays import GAMMA
-from polycarve.splitting.kernels.compilation import bare as kernel
+from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.forms import value_at
 from polycarve.splitting.kernels.simplex import CROSSED, OPTIMAL, PROBE, walk
 from polycarve.splitting.kernels.vertex import face_normal, face_rate, face_value

@@ -17,14 +17,14 @@ import numpy as np
 from numpy import uint64 as u
 
 from polycarve.splitting.kernels.bits import bit_at, lowest, popcount
-from polycarve.splitting.kernels.compilation import bare, inlined
+from polycarve.splitting.kernels.compilation import inlined, kernel
 from polycarve.splitting.kernels.exactness import pin, vanishes
 
 # Why a cell was not cut: no column, no bit of a word is left; it lies on one side.
 NO_COLUMN, NO_WORD, ABOVE, BELOW = -1, -2, -3, -4
 
 
-@bare
+@kernel
 def corners(k, lower, upper, side_noise, X, B):
     """Write the corners of the box; return where they end."""
     for v in range(1 << k):
@@ -191,7 +191,7 @@ def _write_vertices(noise, k, start, count, to, word, bit, X, B, z, places, shar
 
 
 
-@bare
+@kernel
 def _is_edge(k, p, q, start, stop, B):
     """Whether two vertices that share ``k - 1`` facets, the first on more than k, span an edge.
 
@@ -213,7 +213,7 @@ def _is_edge(k, p, q, start, stop, B):
     return True
 
 
-@bare
+@kernel
 def _forget(k, start, stop, B):
     """Take away facets with fewer than k vertices: they only touch the cell."""
     for w in range(B.shape[0]):

@@ -6,7 +6,7 @@ So a cell that is handed on is as small as its pattern, and still the same to th
 import numpy as np
 
 from polycarve.splitting.kernels.arrays import ACTIVE, UNKNOWN
-from polycarve.splitting.kernels.compilation import bare
+from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.polytopes import ABOVE, NO_COLUMN, NO_WORD, corners, cut
 from polycarve.splitting.kernels.rows import put_row
 from polycarve.splitting.kernels.sums import add_active, begin_sums, finish_forms, kind_of
@@ -33,7 +33,7 @@ from polycarve.splitting.kernels.vertex_arrays import (
 )
 
 
-@bare
+@kernel
 def push(top, stack, layer, depth, m, this, is_fresh, is_doubtful, start, stop, cuts, count, slot,
          known, free, list_top):
     """Put a cell on the stack."""
@@ -53,7 +53,7 @@ def push(top, stack, layer, depth, m, this, is_fresh, is_doubtful, start, stop, 
     stack[top, LIST_TOP] = list_top
 
 
-@bare
+@kernel
 def load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, ratio, starts,
          layer_of, weights, weight_starts, first_weights, sources, source_starts, bias,
          homogeneous, exact_below, twins, marks, row_cuts, order, rows, kinds, forms_at, sums,

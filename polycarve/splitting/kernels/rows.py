@@ -11,11 +11,11 @@ import numpy as np
 from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import EPS
-from polycarve.splitting.kernels.compilation import bare, inlined
+from polycarve.splitting.kernels.compilation import inlined, kernel
 from polycarve.splitting.kernels.sums import EXACT, FLAT
 
 
-@bare
+@kernel
 def put_sides(k, lower, upper, side_noise, size, rows, room, kinds):
     """Write the sides of the box as the first rows."""
     for side in range(2 * k):
@@ -49,7 +49,7 @@ def value(data, at, stride, k, point):
     return total
 
 
-@bare
+@kernel
 def value_at_vertex(data, at, stride, k, v, X):
     """Return a form's value at a vertex."""
     total = data[at + k * stride]
@@ -58,7 +58,7 @@ def value_at_vertex(data, at, stride, k, v, X):
     return total
 
 
-@bare
+@kernel
 def growth_of(k, n_rows):
     """Return what rounding may have made of a row's ``rho``: every cut adds a little."""
     return 1.0 + 0.25 * (n_rows - 2 * k)

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from polycarve.splitting.kernels.arrays import EPS, GAMMA, PIVOTS, PROGRAMS, STEPS
-from polycarve.splitting.kernels.compilation import bare as kernel
+from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.vertex import (
     exchange,
     face_normal,

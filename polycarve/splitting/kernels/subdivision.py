@@ -13,7 +13,7 @@ import numpy as np
 from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE
-from polycarve.splitting.kernels.compilation import bare
+from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.decisions import enter, settle
 from polycarve.splitting.kernels.exactness import opens
 from polycarve.splitting.kernels.leaves import mark_twins, pack, signs_hold
@@ -54,7 +54,7 @@ from polycarve.splitting.kernels.vertex_arrays import (
 )
 
 
-@bare
+@kernel
 def carve_cells(problem, path, arena, room, given, out, budget, capacity, counters, progress):
     """Carve the given cells, or begin to.
 

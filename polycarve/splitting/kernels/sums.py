@@ -10,7 +10,7 @@ their ancestors, and a cell can be rebuilt to the last bit from the list of its 
 from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import ACTIVE, GAMMA, TINY
-from polycarve.splitting.kernels.compilation import bare, inlined
+from polycarve.splitting.kernels.compilation import inlined, kernel
 
 # What a form may be known to be: without a constant; with coefficients that are not rounded.
 FLAT, EXACT = 1, 2
@@ -133,7 +133,7 @@ def finish_forms(layer, at, k, size, starts, source_starts, sums, sizes, blur):
         blur[u(first + i)] = sums[u(errors + i)] + GAMMA * sizes[u(first + i)] + lost
 
 
-@bare
+@kernel
 def is_fed(cut, k, layer_of, starts, weights, weight_starts, sources, source_starts, marks):
     """Whether anything but zeros went into a form that is zero: it may have been lost."""
     layer = layer_of[cut]
@@ -147,7 +147,7 @@ def is_fed(cut, k, layer_of, starts, weights, weight_starts, sources, source_sta
     return False
 
 
-@bare
+@kernel
 def plain_sign(cut, k, kinds, layer_of, starts, weights, weight_starts, sources, source_starts,
                bias, marks):
     """Return the sign that a form has because all that goes into it has, or 0.

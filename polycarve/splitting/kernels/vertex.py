@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from polycarve.splitting.kernels.compilation import bare as kernel
+from polycarve.splitting.kernels.compilation import kernel
 
 
 @kernel
@@ -157,6 +157,73 @@ def settle(m, k, lower, upper, rows, basis, E, v, p, info, matrix, ray):
         for j in range(k):
             matrix[found, j] /= length
     return refresh(k, lower, upper, rows, basis, E, v, info, matrix)
+
+
+@kernel
+def quick_settle(m, k, lower, upper, rows, basis, E, v, p, info, matrix, gaps):
+    """Find a vertex from the interior point with two rays a face; False if it is not a good one."""
+    for j in range(k):
+        v[j] = p[j]
+    for found in range(k):
+        best_axis = 0
+        longest = -1.0
+        for axis in range(k):  # the axis that is least along the normals found
+            square = 1.0
+            for i in range(found):
+                square -= matrix[i, axis] * matrix[i, axis]
+            if square > longest:
+                longest = square
+                best_axis = axis
+        ray = E[found]
+        for j in range(k):
+            ray[j] = 1.0 if j == best_axis else 0.0
+        length = orthogonal_part(k, found, matrix, ray)
+        if not length > 0.0:
+            return False
+        for j in range(k):
+            ray[j] /= length
+            gaps[j] = max(v[j] - lower[j], 0.0)
+            gaps[k + j] = max(upper[j] - v[j], 0.0)
+        for r in range(m):
+            gaps[2 * k + r] = rows[k, r]
+        for j in range(k):
+            at = v[j]
+            for r in range(m):
+                gaps[2 * k + r] += rows[j, r] * at
+        best_face = -1
+        best_rate = 0.0
+        best_step = 0.0
+        for direction in range(2):
+            sign = 1.0 - 2.0 * direction
+            limit = np.inf
+            met = -1
+            meeting = 0.0
+            for face in range(2 * k + m):
+                rate = sign * face_rate(face, ray, k, rows)
+                if rate < -1e-9 and max(gaps[face], 0.0) / -rate < limit:
+                    limit = max(gaps[face], 0.0) / -rate
+                    met = face
+                    meeting = -rate
+            if met >= 0 and meeting > best_rate:
+                best_face, best_rate, best_step = met, meeting, sign * limit
+        if best_face < 0:
+            return False
+        basis[found] = best_face
+        for j in range(k):
+            v[j] += best_step * ray[j]
+        face_normal(best_face, k, rows, matrix[found])
+        length = orthogonal_part(k, found, matrix, matrix[found])
+        if not length > 1e-6:
+            return False
+        for j in range(k):
+            matrix[found, j] /= length
+    if not refresh(k, lower, upper, rows, basis, E, v, info, matrix):
+        return False
+    for q in range(k):
+        for j in range(k):
+            if not abs(E[q, j]) < 1e3:
+                return False
+    return True
 
 
 @kernel
