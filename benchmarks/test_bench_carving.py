@@ -76,16 +76,17 @@ def time_simplex(benchmark: Any, name: str) -> None:
         benchmark.extra_info["regions_per_second"] = round(outcome.n_regions / seconds)
 
 
-def test_highs_beside_simplex(benchmark: Any) -> None:
+@pytest.mark.parametrize("method", ["highs", "cvxpy", "cvxpy:SCIPY"])
+def test_reference_beside_simplex(benchmark: Any, method: str) -> None:
     """Put the reference's time a region beside that of the simplex on the whole network."""
     name = "rand_8-16"
     case = load(name)
-    benchmark.group = f"highs / {name}"
+    benchmark.group = f"{method} / {name}"
 
     def carve_first() -> drive.Outcome:
         outcome = drive.run(
             case.program,
-            method_named("highs"),
+            method_named(method),
             sink=drive.Memory(),
             limits=drive.Limits(max_regions=FIRST),
         )

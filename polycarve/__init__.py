@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polycarve.carving import Carving as Carving
+    from polycarve.checks import check as check
     from polycarve.domains import Box as Box
     from polycarve.domains import Polytope as Polytope
     from polycarve.domains import Segment as Segment
     from polycarve.domains import Slice as Slice
     from polycarve.domains import Space as Space
     from polycarve.errors import PolycarveError as PolycarveError
+    from polycarve.graph import write_graph as write_graph
     from polycarve.networks import Network as Network
     from polycarve.recursion import MethodChoice as MethodChoice
     from polycarve.recursion import carve as carve
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from polycarve.recursion import region_at as region_at
     from polycarve.recursion import select_method as select_method
     from polycarve.region import Region as Region
+    from polycarve.segments import SegmentCarvings as SegmentCarvings
+    from polycarve.segments import carve_segments as carve_segments
     from polycarve.splitting.drive import Limits as Limits
     from polycarve.storage import load as load
 
@@ -43,13 +47,17 @@ _HOMES = {
     "Polytope": "polycarve.domains",
     "Region": "polycarve.region",
     "Segment": "polycarve.domains",
+    "SegmentCarvings": "polycarve.segments",
     "Slice": "polycarve.domains",
     "Space": "polycarve.domains",
     "carve": "polycarve.recursion",
+    "carve_segments": "polycarve.segments",
+    "check": "polycarve.checks",
     "count_regions": "polycarve.recursion",
     "load": "polycarve.storage",
     "region_at": "polycarve.recursion",
     "select_method": "polycarve.recursion",
+    "write_graph": "polycarve.graph",
 }
 
 __all__ = sorted(_HOMES)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,12 @@ from polycarve.patterns import PatternTable, first_difference, rows_under
 from polycarve.region import Region
 from polycarve.shapes import Shapes, split
 from polycarve.splitting.facets import SplitTree
+from polycarve.splitting.program import Program
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from polycarve.adjacency import Adjacency
 
 FloatArray = npt.NDArray[np.float64]
 BitArray = npt.NDArray[np.uint8]
@@ -122,6 +128,7 @@ class Carving(Sequence[Region]):
             index=index,
             shapes=self._shapes,
             tree=lambda: self._tree,
+            beyond=lambda row: self._adjacency.of(row),
         )
 
     @overload
@@ -285,9 +292,24 @@ class Carving(Sequence[Region]):
         """Who split whose ancestors; not known of an incomplete list."""
         return SplitTree(self._first_difference) if self.complete else None
 
+    @property
+    def program(self) -> Program:
+        """What the kernels know of the network on the domain."""
+        return self._shapes.program
+
+    def find(self, packed: BitArray) -> npt.NDArray[np.int64]:
+        """Return the index of the region of each packed pattern; -1 where there is none."""
+        return self._table.find(packed)
+
+    def facet_columns(self) -> HalfspaceColumns:
+        """Return the facets of all regions: halfspaces in the domain's free coordinates.
+
+        The same as `halfspaces`, but for a box's flat coordinates, which are left out here.
+        """
+        return self._facets
+
     @cached_property
     def _facets(self) -> HalfspaceColumns:
-        """The irredundant halfspaces of all regions, in the domain's free coordinates."""
         inside = self.point_is_interior
         return self._shapes.facets(self.patterns, self.points, inside, self._tree)
 
@@ -330,6 +352,18 @@ class Carving(Sequence[Region]):
             if is_bounded:
                 volumes[row] = geometry.volume(self._shapes.vertices(part, point))
         return volumes
+
+    def centroids(self) -> FloatArray:
+        """Return `Region.centroid` of all regions, ``(R, d)``; not a number where unbounded."""
+        if not self._shapes.free.size:
+            return np.array(self.points)
+        centres = np.full((len(self), self.domain.dim), np.nan)
+        parts = zip(split(self._facets), self.points, self.bounded(), strict=True)
+        for row, (part, point, is_bounded) in enumerate(parts):
+            if is_bounded:
+                middle = geometry.centroid(self._shapes.vertices(part, point))
+                centres[row] = self._shapes.embedded(middle[None])[0]
+        return centres
 
     @property
     def breakpoints(self) -> FloatArray:
@@ -374,6 +408,79 @@ class Carving(Sequence[Region]):
             if np.isfinite(ball.radius):
                 centres[row] = self._shapes.embedded(ball.centre[None])[0]
         return centres, radii
+
+    # ------------------------------------------------------------------ neighbours
+
+    def adjacency(self) -> Adjacency:
+        """Return the facets of all regions and the region behind each.
+
+        Raises
+        ------
+        NumericalError
+            A facet inside the domain does not have exactly one region on either side: floats could
+            not tell a contact from a facet.
+
+        Notes
+        -----
+        The pattern behind a facet follows from the region's own affine forms, layer by layer, and
+        is looked up in the list; where the list lacks it, exact arithmetic is asked. Computed once
+        and kept.
+        """
+        return self._adjacency
+
+    @cached_property
+    def _adjacency(self) -> Adjacency:
+        from polycarve import adjacency
+
+        return adjacency.find_adjacency(self)
+
+    def graph(self, *attributes: str, most_bytes: float = 2e9) -> nx.Graph[int]:
+        """Return the region graph as networkx knows it.
+
+        Parameters
+        ----------
+        *attributes : str
+            More than the plain ones: ``"volume"``, ``"radius"`` (of the largest ball inside),
+            ``"centroid"``. Each costs about as much as the method of `Region` for every region.
+        most_bytes : float
+            Refuse a graph that is estimated to need more memory than this: about 800 bytes a
+            region and 40 a number, and 600 an edge. That is some ten times what `adjacency` needs.
+
+        Returns
+        -------
+        networkx.Graph
+            Nodes ``0 .. R - 1`` with ``code``; ``prefixes``, the codes after each layer but the
+            last; ``point``; ``bounded``; ``on_boundary``: whether a facet lies on the domain's
+            boundary; ``unknown``: how many facets an incomplete carving knows nothing behind; and
+            what was asked for (no ``centroid`` where unbounded). Edges join regions that share a
+            facet, with ``neurons``, all that change sign or are zero there; ``neuron``, the first
+            of them, and its ``layer``; ``rank``: that of the change of the affine map, 0 where what
+            changes does not reach the output, else 1. ``G.graph`` has ``complete``, ``n_doubtful``,
+            ``dimension``, ``layers``, ``regions``, and the digests of ``network`` and ``domain``.
+
+        Raises
+        ------
+        InputError
+            The graph would need more than `most_bytes`.
+
+        Examples
+        --------
+        >>> import polycarve as pc
+        >>> net = pc.Network.from_arrays([[[1, 0], [0, 1]], [[1, -1]]])
+        >>> G = pc.carve(net, pc.Box.cube(-1, 1, dim=2)).graph("volume")
+        >>> G.nodes[3]["code"], G.nodes[3]["volume"], G.edges[2, 3]
+        ('aa', 1.0, {'neuron': 1, 'neurons': (1,), 'layer': 1, 'rank': 1})
+        """
+        from polycarve import graph
+
+        return graph.to_networkx(self, attributes, most_bytes=most_bytes)
+
+    def layer_graph(self, layer: int, *attributes: str, most_bytes: float = 2e9) -> nx.Graph[int]:
+        """Return the graph after so many layers: that of ``at_layer(layer)``.
+
+        ``rank`` is then that of the change of the values after that layer.
+        """
+        return self.at_layer(layer).graph(*attributes, most_bytes=most_bytes)
 
     # ------------------------------------------------------------------ out of the hand
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linprog
+from scipy.optimize import linprog, nnls
 from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 
 from polycarve.errors import GeometryError, NumericalError, UnboundedError
@@ -155,15 +155,41 @@ def volume(corners: FloatArray) -> float:
         if not area > 0:
             raise GeometryError(TOO_THIN)
         return area
-    # To a box of size one first: Qhull's thresholds are absolute.
+    hull, _, extent = _hull(corners)
+    return float(hull.volume * np.prod(extent))
+
+
+def centroid(corners: FloatArray) -> FloatArray:
+    """Return the centre of mass of the convex hull of vertices (in the plane, in order)."""
+    d = corners.shape[1]
+    middle = corners.mean(axis=0)
+    if d == 1:
+        return np.asarray((corners.min(axis=0) + corners.max(axis=0)) / 2)
+    if d == 2:
+        here, there = corners - middle, np.roll(corners, -1, axis=0) - middle
+        weights = here[:, 0] * there[:, 1] - here[:, 1] * there[:, 0]
+        centres = (here + there) / 3
+    else:  # simplices from the middle to the triangulated faces
+        hull, middle, extent = _hull(corners)
+        faces = hull.points[hull.simplices]
+        weights = np.abs(np.linalg.det(faces))
+        centres = faces.sum(axis=1) / (d + 1) * extent
+    if not weights.sum() > 0:
+        raise GeometryError(TOO_THIN)
+    return np.asarray(weights @ centres / weights.sum() + middle)
+
+
+def _hull(corners: FloatArray) -> tuple[ConvexHull, FloatArray, FloatArray]:
+    """Return the convex hull of vertices, shifted by their mean and scaled to a box of size one.
+
+    Also returns that mean and the extents. Qhull's thresholds are absolute.
+    """
     centre, extent = corners.mean(axis=0), np.ptp(corners, axis=0)
     for options in ("Qt", "Qt Qx", "QJ"):  # the last one moves points a little, and always ends
         try:
-            hull = ConvexHull((corners - centre) / extent, qhull_options=options)
+            return ConvexHull((corners - centre) / extent, qhull_options=options), centre, extent
         except QhullError as error:
             trouble = str(error).splitlines()[0]
-        else:
-            return float(hull.volume * np.prod(extent))
     raise GeometryError(f"Qhull cannot measure a region this thin: {trouble}")
 
 
@@ -194,8 +220,9 @@ def chebyshev(A: FloatArray, b: FloatArray, *, most: float | None = None) -> Bal
 def is_bounded(A: FloatArray) -> bool:
     """Whether ``A @ x <= b`` is bounded, for any b for which it is not empty.
 
-    It is if no direction but zero has ``A @ x <= 0``: the normals span the space, and no
-    direction leads away from all of them together.
+    It is if the normals span the space and some combination of them, all weights positive, is
+    zero. The nearest to zero that a combination with weights of at least one comes is a direction
+    that leads away from every row, unless it is zero.
     """
     d = A.shape[1]
     if len(A) <= d:
@@ -203,15 +230,8 @@ def is_bounded(A: FloatArray) -> bool:
     unit = A / np.linalg.norm(A, axis=1)[:, None]
     if np.linalg.matrix_rank(unit) < d:
         return False
-    away = -unit.sum(axis=0)
-    solution = linprog(
-        -away,
-        A_ub=np.concatenate([unit, away[None]]),
-        b_ub=np.concatenate([np.zeros(len(A)), [1.0]]),
-        bounds=(None, None),
-        method="highs",
-        options=_TIGHT,
-    )
-    if solution.status != 0:
-        raise NumericalError(f"HiGHS gave up on a region: {solution.message}")
-    return bool(-solution.fun < 0.5)  # it is 0 or 1
+    try:
+        _, distance = nnls(unit.T, -unit.sum(axis=0))
+    except RuntimeError:
+        raise NumericalError("least squares gave up on whether a region is bounded.") from None
+    return bool(distance < 1e-9)

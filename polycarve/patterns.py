@@ -27,13 +27,16 @@ def first_difference(packed: BitArray) -> IntArray:
 
 def is_sorted(packed: BitArray) -> bool:
     """Whether the rows increase strictly."""
-    if len(packed) < 2:
-        return True
-    differs = packed[1:] != packed[:-1]
-    at = np.argmax(differs, axis=1) if packed.shape[1] else np.zeros(len(packed) - 1, np.int64)
+    return bool(rises(packed).all())
+
+
+def rises(packed: BitArray) -> npt.NDArray[np.bool_]:
+    """Whether each row but the first is greater than the one before, ``(R - 1,)``."""
+    if len(packed) < 2 or not packed.shape[1]:
+        return np.zeros(max(0, len(packed) - 1), np.bool_)
+    at = np.argmax(packed[1:] != packed[:-1], axis=1)
     rows = np.arange(len(packed) - 1)
-    rises = packed[1:][rows, at] > packed[:-1][rows, at] if packed.shape[1] else differs.any(axis=1)
-    return bool(rises.all())
+    return np.asarray(packed[1:][rows, at] > packed[:-1][rows, at])
 
 
 def rows_under(packed: BitArray, bits: BitArray, n_bits: int) -> range:

@@ -40,10 +40,12 @@ def carve(
     Parameters
     ----------
     net : Network, torch module, or (weights, biases)
-    domain : Box, Space, or [(lo, hi), ...]
+    domain : Box, Polytope, Space, Slice, Segment, or [(lo, hi), ...]
         Where to look; of the network's input dimension.
     method : str
-        ``"auto"`` (see `select_method`), ``"simplex"``, ``"vertices"`` or ``"highs"``.
+        ``"auto"`` (see `select_method`), ``"simplex"``, ``"vertices"`` (few dimensions),
+        ``"highs"``, ``"cvxpy"``, or ``"cvxpy:SOLVER"`` with the name of a solver that cvxpy finds
+        installed.
     limits : Limits, optional
         Stop early; the carving then says so in ``complete`` and ``stop_reason``.
     progress : bool or callable, optional
@@ -265,6 +267,7 @@ def select_method(net: Any, domain: Any) -> MethodChoice:
     ===========  ===============================================================
     ``simplex``  always: it is the fastest method in every dimension so far
     ``highs``    only by name: the slow and independent reference
+    ``cvxpy``    only by name: the same with any solver of cvxpy, as in ``cvxpy:SCIPY``
     ===========  ===============================================================
 
     Examples

@@ -47,11 +47,12 @@ class Region:
         index: int | None = None,
         shapes: Shapes | None = None,
         tree: Callable[[], SplitTree | None] | None = None,
+        beyond: Callable[[int], npt.NDArray[np.int64]] | None = None,
     ) -> None:
         self.network, self.domain = network, domain
         self.pattern, self.point = pattern, point
         self.point_is_interior, self.index = point_is_interior, index
-        self._given_shapes, self._tree = shapes, tree
+        self._given_shapes, self._tree, self._beyond = shapes, tree, beyond
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -198,6 +199,25 @@ class Region:
         """
         return geometry.volume(self._free_vertices) if self._shapes.free.size else 1.0
 
+    def centroid(self) -> FloatArray:
+        """Return the centre of mass, ``(d,)`` in the domain's coordinates.
+
+        Raises
+        ------
+        GeometryError
+            As for `vertices`.
+
+        Examples
+        --------
+        >>> import polycarve as pc
+        >>> net = pc.Network.from_arrays([[[1, 1]]], relu_last=True)
+        >>> pc.carve(net, pc.Box.cube(0, 3, dim=2))["a"].centroid()
+        array([1.5, 1.5])
+        """
+        if not self._shapes.free.size:
+            return np.array(self.point)
+        return np.asarray(self._shapes.embedded(geometry.centroid(self._free_vertices)[None])[0])
+
     @property
     def is_bounded(self) -> bool:
         """Whether the region is bounded; always on a box."""
@@ -242,6 +262,49 @@ class Region:
             return self.domain.embed(corners)
         W, c = self._shapes.along[:layer].affine_map(self.pattern[: sum(self.widths[:layer])])
         return np.asarray(corners @ W.T + c)
+
+    # ------------------------------------------------------------------ neighbours
+
+    @property
+    def facets(self) -> npt.NDArray[np.int64]:
+        """What each facet lies on: a neuron among all N, or ``-1 - k`` for side k of the domain.
+
+        Neurons by rising index, then sides; a box's flat sides are no facets. Of several neurons on
+        one hyperplane the first stands for all.
+
+        Examples
+        --------
+        >>> import polycarve as pc
+        >>> net = pc.Network.from_arrays([[[1, 0], [0, 1]]], relu_last=True)
+        >>> region = pc.carve(net, pc.Box.cube(-1, 1, dim=2))["ia"]
+        >>> region.facets, region.neighbors
+        (array([ 0,  1, -1, -4]), array([ 3,  0, -1, -1]))
+        """
+        return self._facets.source
+
+    @property
+    def neighbors(self) -> npt.NDArray[np.int64]:
+        """The index of the region behind each of the `facets`.
+
+        -1 is the domain's boundary, -2 what an incomplete carving does not know.
+
+        Raises
+        ------
+        InputError
+            The region is of `polycarve.region_at`, which lists no others.
+
+        Notes
+        -----
+        Asks `Carving.adjacency`: the first call finds the neighbours of all regions.
+        """
+        if self._beyond is None or self.index is None:
+            raise InputError(
+                "this region belongs to no carving, so its neighbours have no indices. Take it "
+                "from polycarve.carve(...), or ask for its facets."
+            )
+        return self._beyond(self.index)
+
+    # ------------------------------------------------------------------ display
 
     def _repr_svg_(self) -> str | None:
         """Draw a bounded region of a plane domain; None for any other."""

@@ -79,11 +79,11 @@ class Shapes:
             The split tree of a complete list and where in it the regions begin.
         """
         if not len(self.free):
-            return _joined(
+            return joined(
                 [Halfspaces(np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.int64))] * len(bits), 0
             )
         if not self.program.n_layers or len(self.free) > _MOST_FREE:
-            return _joined([self._facets_by_highs(row) for row in bits], len(self.free))
+            return joined([self._facets_by_highs(row) for row in bits], len(self.free))
         points = np.array(points)
         for row in np.flatnonzero(~inside):
             points[row] = self._centre(bits[row])
@@ -206,7 +206,7 @@ class Shapes:
                     np.concatenate([part.source, source]),
                 )
             )
-        return _joined(parts, d)
+        return joined(parts, d)
 
     def bounded(self, columns: HalfspaceColumns) -> npt.NDArray[np.bool_]:
         """Whether each region is bounded."""
@@ -246,7 +246,8 @@ def split(columns: HalfspaceColumns) -> Iterator[Halfspaces]:
         yield Halfspaces(columns.A[part], columns.b[part], columns.source[part])
 
 
-def _joined(parts: list[Halfspaces], dim: int) -> HalfspaceColumns:
+def joined(parts: list[Halfspaces], dim: int) -> HalfspaceColumns:
+    """Return the halfspaces of one region after the other as columns."""
     return HalfspaceColumns(
         np.cumsum([0, *(len(part.b) for part in parts)]).astype(np.int64),
         np.concatenate([np.zeros((0, dim)), *(part.A for part in parts)]),

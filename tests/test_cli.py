@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -111,10 +112,37 @@ def test_torch_files_need_trust(tmp_path: Path) -> None:
     assert run("info", str(path), "--trust-pickle").exit_code == 2
 
 
+def test_onnx_files_are_told_node_by_node(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    from tests.onnx_models import model, node
+
+    path = str(tmp_path / "net.onnx")
+    nodes = node("MatMul", "x W", "m"), node("Relu", "m", "r"), node("Softmax", "r", "y")
+    onnx.save(model(*nodes, shape=("n", 2), constants={"W": np.eye(2) + 1}), path)
+    refused = run("info", path)
+    assert refused.exit_code == 2
+    assert "--drop-tail" in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1
+    told = run("info", path, "--drop-tail")
+    assert told.exit_code == 0
+    assert "  MatMul_m (MatMul): layer 1: 2 -> 2\n  Relu_r (Relu): relu of layer 1" in told.stdout
+    found = json.loads(run("info", path, "--drop-tail", "--json").stdout)
+    assert found["nodes"][2] == {"node": "Softmax_y", "op": "Softmax", "result": "dropped"}
+    assert found["layers"] == [{"units": 2, "inputs": 2, "activation": "relu"}]
+    carved = run("carve", path, "--space", "--drop-tail", "--json")
+    assert json.loads(carved.stdout)["regions"] == 4
+    assert "--relu-last" in run("info", path, "--relu-last").stderr
+    for command in (("carve", MOONS, "--space"), ("info", MOONS), ("info", "net.pt")):
+        done = run(*command, "--drop-tail")
+        assert done.exit_code == 2
+        assert "--drop-tail is for .onnx networks" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [
         (("carve", "absent.npz", "--space"), "no such file"),
+        (("carve", "absent.onnx", "--space"), "absent.onnx: no such file"),
         (("carve", MOONS), "give one domain"),
         (("carve", MOONS, "--space", "--box", "0", "1"), "give one domain"),
         (("carve", MOONS, "--box", "1", "0"), "lo > hi"),
@@ -156,7 +184,7 @@ def test_broken_network_files(tmp_path: Path) -> None:
 
 def test_help_and_version() -> None:
     assert run("--version").stdout.startswith("polycarve, version ")
-    for verb in ("carve", "info", "demo"):
+    for verb in ("carve", "graph", "info", "demo"):
         done = run(verb, "--help")
         assert done.exit_code == 0
         assert verb in done.stdout
@@ -177,6 +205,10 @@ def files(tmp_path: Path) -> dict[str, str]:
     np.savez(tmp_path / "half.npz", origin=[0, 0], directions=[[1, 1]], lo=[0])
     np.savez(tmp_path / "strange.npz", C=[1])
     (tmp_path / "text.npz").write_text("A, b")
+    bounds = [f"(assert ({op} X_{j} {v}))" for j in (0, 1) for op, v in ((">=", -3), ("<=", "3.0"))]
+    declared = ["(declare-const X_0 Real)", "(declare-const X_1 Real)"]
+    (tmp_path / "property.vnnlib").write_text("\n".join([*declared, *bounds]))
+    (tmp_path / "open.vnnlib").write_text("\n".join([*declared, *bounds[:-1]]))
     return {path.stem: str(path) for path in tmp_path.iterdir()}
 
 
@@ -184,6 +216,7 @@ def files(tmp_path: Path) -> dict[str, str]:
     ("network", "args", "regions"),
     [
         ("moons", ("--polytope", "square"), 66),
+        ("moons", ("--vnnlib", "property"), 66),
         ("moons", ("--segment", "-3,-3", "3,3"), 13),
         ("moons", ("--slice", "diagonal"), 22),
         ("digits", ("--slice", "digits"), 1789),
@@ -207,6 +240,8 @@ def test_domains_by_name(
         (("--space", "--box", "0", "1"), "give one domain"),
         (("--polytope", "square", "--slice", "diagonal"), "give one domain"),
         (("--polytope", "nowhere.npz"), "nowhere.npz: no such file"),
+        (("--vnnlib", "nowhere.vnnlib"), "nowhere.vnnlib"),
+        (("--vnnlib", "open"), "X_1"),
         (("--polytope", "text"), "is not an .npz file"),
         (("--polytope", "strange"), "lacks A, b; it needs A, b"),
         (("--slice", "half"), "lacks hi; it needs origin, directions, lo, hi"),
@@ -222,3 +257,87 @@ def test_domains_that_are_none(args: tuple[str, ...], message: str, files: dict[
     assert done.stdout == ""
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+# ---------------------------------------------------------------------- the region graph
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> str:
+    path = tmp_path / "moons.npz"
+    assert run("carve", MOONS, "--box", "-3", "3", "--out", str(path)).exit_code == 0
+    return str(path)
+
+
+def test_graph_prints_figures(saved: str) -> None:
+    done = run("graph", saved)
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr == ""
+    assert "116 shared, 32 on the boundary" in done.stdout
+    found = json.loads(run("graph", saved, "--json").stdout)
+    assert found["regions"] == 66
+    assert found["diameter"] == [12, 12]
+    assert found["file"] is None
+
+
+@pytest.mark.parametrize("suffix", ["graphml", "gexf", "json", "dot", "csv", "npz"])
+def test_graph_writes_files(saved: str, suffix: str, tmp_path: Path) -> None:
+    out = tmp_path / f"out.{suffix}"
+    done = run("graph", saved, "--out", str(out))
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.endswith(f"written to {out}\n")
+    same = tmp_path / f"same.{suffix}"
+    pc.write_graph(pc.load(saved), same)
+    assert out.read_bytes() == same.read_bytes()
+
+
+def test_graph_writes_what_is_asked_for(saved: str, tmp_path: Path) -> None:
+    out = tmp_path / "g.json"
+    args = ("--out", str(out), "--with", "volume", "--with", "radius", "--json")
+    assert json.loads(run("graph", saved, *args).stdout)["file"] == str(out)
+    nodes = json.loads(out.read_text())["nodes"]
+    assert sum(node["volume"] for node in nodes) == pytest.approx(36)
+    assert all(node["radius"] > 0 for node in nodes)
+
+
+def test_graph_of_an_incomplete_carving_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "part.npz"
+    run("carve", MOONS, "--space", "--max-regions", "9", "--out", str(path))
+    done = run("graph", str(path))
+    assert done.exit_code == 0, done.stderr
+    assert "9 so far" in done.stdout
+    assert "incomplete" in done.stdout
+    assert json.loads(run("graph", str(path), "--json").stdout)["complete"] is False
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("graph", "absent.npz"), "no such file"),
+        (("graph", MOONS), "is not a saved carving"),
+        (("graph", str(NETWORKS / "spec.json")), "is not a saved carving"),
+        (("graph", "{saved}", "--out", "g.txt"), "There are .graphml, .gexf, .json, .dot, .csv"),
+        (("graph", "{saved}", "--out", "g"), "names no format"),
+        (("graph", "{saved}", "--out", "/no/such/folder/g.json"), "there is no folder"),
+        (("graph", "{saved}", "--out", "{saved}/g.json"), "there is no folder"),
+        (("graph", "{saved}", "--out", "{saved}"), "is the carving itself"),
+        (("graph", "{saved}", "--with", "colour"), "no attribute 'colour'"),
+        (("graph", "{saved}", "--with", "volume", "--out", "{saved}.csv"), "holds no attributes"),
+        (("graph",), "Missing argument"),
+    ],
+)
+def test_graph_errors_are_one_line(args: tuple[str, ...], words: str, saved: str) -> None:
+    before = Path(saved).read_bytes()
+    done = run(*(arg.format(saved=saved) for arg in args))
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert Path(saved).read_bytes() == before
+
+
+def test_graph_without_pyarrow(saved: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    done = run("graph", saved, "--out", str(tmp_path / "g.parquet"))
+    assert done.exit_code == 2
+    assert "polycarve[parquet]" in done.stderr

@@ -259,6 +259,37 @@ def test_large_products_are_the_same_with_and_without_flint(monkeypatch, with_fl
     assert all(type(value) is int for value in product.numerators.ravel())
 
 
+@pytest.mark.parametrize("shape", [(40,), (40, 30)])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_products_with_one_entry_a_row_or_column(side, shape):
+    """Diagonals, choices, and rows without an entry take a way of their own."""
+    rng = np.random.default_rng(3)
+    sparse = np.full((60, 40), Fraction(0))
+    rows = rng.permutation(60)[:45]
+    sparse[rows, rng.integers(0, 40, 45)] = matrix(rng, 45) * 10**30 / 7
+    other = matrix(rng, *shape)
+    pair = (sparse, other) if side == "left" else (other.T, sparse.T)
+    if side == "right" and len(shape) == 1:
+        pair = (matrix(rng, 70, 40), sparse.T)
+    product = ExactArray.of(pair[0]) @ ExactArray.of(pair[1])
+    assert product.fractions() == (pair[0] @ pair[1]).tolist()
+    assert all(type(value) is int for value in product.numerators.ravel())
+
+
+def test_scattered_entries_are_those_of_the_dense_matrix():
+    entries = ExactArray.of([Fraction(1, 3), Fraction(-5), Fraction(7, 2)])
+    places = np.array([2, 0, 1]), np.array([1, 1, 3])
+    found = ExactArray.scattered((4, 5), *places, entries)
+    dense = np.full((4, 5), Fraction(0))
+    dense[places] = entries.fractions()
+    assert found.fractions() == dense.tolist()
+    assert found.float64.tolist() == dense.astype(float).tolist()
+    assert not found.is_float64
+    assert ExactArray.scattered(
+        (1, 1), places[1][:1] * 0, places[1][:1] * 0, entries[2:]
+    ).is_float64
+
+
 # ---------------------------------------------------------------------- linear systems
 
 

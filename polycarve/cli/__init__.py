@@ -13,6 +13,7 @@ import click
 
 from polycarve.cli.carve import carve
 from polycarve.cli.demo import demo
+from polycarve.cli.graph import graph
 from polycarve.cli.info import info
 from polycarve.errors import PolycarveError
 
@@ -53,5 +54,5 @@ def main() -> None:
     """Enumerate the activation regions of ReLU networks, exactly."""
 
 
-for verb in (carve, demo, info):
+for verb in (carve, demo, graph, info):
     main.add_command(verb)

@@ -24,7 +24,12 @@ _STATUS = {None: 0, "regions": 3, "time": 3, "interrupt": 130}
 @click.command()
 @click.argument("network", type=click.Path(path_type=Path))
 @with_domain_options
-@click.option("--method", default="auto", show_default=True, help="auto, simplex, vertices, highs.")
+@click.option(
+    "--method",
+    default="auto",
+    show_default=True,
+    help="auto, simplex, vertices, highs, cvxpy[:SOLVER].",
+)
 @click.option("--workers", default=1, show_default=True, help="Threads that share the work.")
 @click.option("--max-regions", type=int, help="Stop at so many regions.")
 @click.option("--max-seconds", type=float, help="Stop after so long.")
@@ -43,9 +48,10 @@ def carve(
     as_json: bool,
     relu_last: bool | None,
     trust_pickle: bool,
+    drop_tail: bool,
     **place: Any,
 ) -> int:
-    """Enumerate the activation regions of NETWORK (.npz, or a torch .pt) on a domain.
+    """Enumerate the activation regions of NETWORK (.npz, .onnx, torch's .pt) on a domain.
 
     What was found until a limit or Ctrl-C stopped it is reported and saved all the same; the exit
     status is then 3 or 130.
@@ -53,7 +59,7 @@ def carve(
     from polycarve.recursion import carve as enumerate_regions
     from polycarve.splitting.drive import Limits
 
-    net = read_network(network, relu_last=relu_last, trust_pickle=trust_pickle)
+    net = read_network(network, relu_last=relu_last, trust_pickle=trust_pickle, drop_tail=drop_tail)
     domain = read_domain(net.input_dim, **place)
     if out is not None and not out.parent.is_dir():
         raise DomainError(f"--out {out}: there is no folder {out.parent}.")

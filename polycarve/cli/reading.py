@@ -23,6 +23,11 @@ network_options = (
         is_flag=True,
         help="Load a torch file as a pickle, which may run any code it contains.",
     ),
+    click.option(
+        "--drop-tail",
+        is_flag=True,
+        help="Leave off the Softmax, ArgMax, ... that an .onnx classifier ends in.",
+    ),
 )
 
 
@@ -33,19 +38,25 @@ def with_network_options(command: Any) -> Any:
     return command
 
 
-def read_network(path: Path, *, relu_last: bool | None, trust_pickle: bool) -> Network:
-    """Read a network from an ``.npz`` or a torch file."""
+def read_network(
+    path: Path, *, relu_last: bool | None, trust_pickle: bool, drop_tail: bool = False
+) -> Network:
+    """Read a network from an ``.npz``, an ``.onnx`` or a torch file."""
     from polycarve.networks import Network
 
     suffix = path.suffix.lower()
+    if suffix in (".pt", ".pth", ".onnx") and relu_last is not None:
+        raise NetworkError(f"--relu-last is for .npz networks; {suffix} files say it themselves.")
+    if suffix in (".npz", ".pt", ".pth") and drop_tail:
+        raise NetworkError(f"--drop-tail is for .onnx networks; {path} is none.")
     if suffix == ".npz":
         return Network.from_npz(path, relu_last=relu_last)
+    if suffix == ".onnx":
+        return Network.from_onnx(path, drop_tail=drop_tail)
     if suffix in (".pt", ".pth"):
-        if relu_last is not None:
-            raise NetworkError("--relu-last is for .npz networks; a torch module says it itself.")
         return _read_torch(path, trust_pickle)
     raise NetworkError(
-        f"{path}: networks are read from .npz (W0, b0, W1, b1, ...) and from torch's .pt files."
+        f"{path}: networks are read from .npz (W0, b0, W1, b1, ...), .onnx and torch's .pt files."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,29 @@ class Box(Domain):
             least, most = (number(value, "clip") for value in clip)
             lo, hi = [max(v, least) for v in lo], [min(v, most) for v in hi]
         return cls(lo, hi)
+
+    @classmethod
+    def from_vnnlib(cls, path: str | Path) -> Box:
+        """Read the input box of a VNN-LIB property.
+
+        Parameters
+        ----------
+        path : path-like
+            A VNN-LIB 1 file, which bounds every input ``X_j``; what it says of outputs is left
+            aside, and strict bounds count as closed ones.
+
+        Raises
+        ------
+        DomainError
+            The inputs it allows are no box, or it is no such file: the message names the assertion.
+
+        Notes
+        -----
+        Decimal numbers are kept exactly, not rounded to float64.
+        """
+        from polycarve.domains import vnnlib
+
+        return cls(*vnnlib.input_box(path))
 
     @property
     def dim(self) -> int:

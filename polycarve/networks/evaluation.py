@@ -82,6 +82,13 @@ def _pieces(activation: Activation, piece: BitArray) -> Map:
 
 def exact_maps(layers: Sequence[Layer], input_dim: int, pattern: BitArray) -> list[ExactMap]:
     """Return the cuts' forms layer by layer, composed exactly."""
+    return exact_values(layers, input_dim, pattern)[1]
+
+
+def exact_values(
+    layers: Sequence[Layer], input_dim: int, pattern: BitArray
+) -> tuple[list[ExactMap], list[ExactMap]]:
+    """Return every value as an affine map of the inputs, and the cuts' forms, composed exactly."""
     zero = ExactArray.of(np.zeros(input_dim, dtype=np.int64))
     known: list[ExactMap] = [(ExactArray.eye(input_dim), zero)]
     forms: list[ExactMap] = []
@@ -108,4 +115,4 @@ def exact_maps(layers: Sequence[Layer], input_dim: int, pattern: BitArray) -> li
             slope = ExactArray.of(slopes)
             A, c = slope[:, None] * A, slope * c + ExactArray.of(offsets)
         known.append((A.reduced(), c.reduced()))
-    return forms
+    return known, forms

@@ -53,7 +53,7 @@ class Layer:
 class Network:
     """A ReLU network: affine maps as given, each followed by an activation or none.
 
-    Build one with `from_arrays`, `from_torch` or `from_npz`. The numbers are kept exactly
+    Build one with `from_arrays`, `from_torch`, `from_onnx` or `from_npz`. Numbers are kept exactly
     (``layers[k].weight.numerators`` over a common denominator) with a float64 view beside
     (``layers[k].weight.float64``). Nothing is folded and nothing can be changed.
 
@@ -192,6 +192,37 @@ class Network:
         from polycarve.networks import torch
 
         return torch.read(module)
+
+    @classmethod
+    def from_onnx(cls, path: Any, *, drop_tail: bool = False) -> Network:
+        """Read an ONNX file of affine and ReLU nodes, with skip connections.
+
+        Parameters
+        ----------
+        path : path-like or onnx.ModelProto
+        drop_tail : bool
+            Leave off what a classifier ends in, after the last layer: Softmax, Sigmoid, ArgMax,
+            and the labels made of them. The regions do not depend on it.
+
+        Returns
+        -------
+        Network
+            The real-valued function of the file's numbers, of one sample: the numbers of an input
+            tensor are one vector, in row-major order. Every affine node is a layer, kept as read.
+            Checked layer by layer against onnx's reference evaluator, on random inputs.
+
+        Raises
+        ------
+        UnsupportedLayerError
+            Names every node that cannot be read, and what to do about it.
+        NetworkError
+            The file is broken, or is no function of one input with one output.
+        MissingDependencyError
+            The package onnx is not installed.
+        """
+        from polycarve.networks import onnx
+
+        return onnx.read(path, drop_tail=drop_tail)
 
     # ------------------------------------------------------------------ shape
 

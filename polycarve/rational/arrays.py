@@ -123,6 +123,24 @@ class ExactArray:
         """Return the identity matrix."""
         return cls.of(np.eye(n, dtype=np.int64))
 
+    @classmethod
+    def scattered(
+        cls,
+        shape: tuple[int, int],
+        rows: npt.NDArray[np.intp],
+        columns: npt.NDArray[np.intp],
+        entries: ExactArray,
+    ) -> ExactArray:
+        """Return a matrix of zeros with entries put at places, each at most once."""
+        numerators, rounded = np.zeros(shape, dtype=object), np.zeros(shape)
+        numerators[rows, columns] = entries.numerators
+        rounded[rows, columns] = entries.float64
+        rounded.flags.writeable = False
+        exact = cls(numerators, entries.denominator)
+        exact.__dict__["float64"] = rounded  # known already: save a quotient for every zero
+        exact.__dict__["is_float64"] = entries.is_float64
+        return exact
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.numerators.shape
@@ -249,9 +267,26 @@ def _integer_product(
     if inner == 0:
         return np.zeros(left.shape[:-1] + right.shape[1:], dtype=object) + 0
     work = left.size * (right.shape[1] if right.ndim == 2 else 1)
-    if flint is None or left.ndim != 2 or work < _FLINT_FROM:
+    if left.ndim != 2 or work < _FLINT_FROM:
+        return np.asarray(left @ right, dtype=object)
+    # Identities, diagonals and choices of rows or columns, as normalisations and skip connections
+    # make them: a dense product would spend all its time on zeros.
+    places = _only_entries(left)
+    if places is not None:
+        entries = left[np.arange(len(left)), places]
+        return np.asarray((entries if right.ndim == 1 else entries[:, None]) * right[places])
+    places = _only_entries(right.T) if right.ndim == 2 else None
+    if places is not None:
+        return np.asarray(left[:, places] * right[places, np.arange(right.shape[1])])
+    if flint is None:
         return np.asarray(left @ right, dtype=object)
     columns = right if right.ndim == 2 else right[:, None]
     product = flint.fmpz_mat(left.tolist()) * flint.fmpz_mat(columns.tolist())
     whole = np.array([[int(x) for x in row] for row in product.tolist()], dtype=object)
     return whole.reshape(left.shape[:-1] + right.shape[1:])
+
+
+def _only_entries(matrix: npt.NDArray[np.object_]) -> npt.NDArray[np.intp] | None:
+    """Return where each row has its only entry that is not zero, None if a row has several."""
+    filled = matrix.astype(bool)
+    return filled.argmax(axis=1) if (filled.sum(axis=1) <= 1).all() else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from polycarve.splitting.kernels import arrays
 from polycarve.splitting.kernels import facets as kernels
 from polycarve.splitting.kernels.compilation import announce
 from polycarve.splitting.program import Program
@@ -83,6 +84,14 @@ def find_facets(
     """
     k, n_cuts = program.n_free, program.n_cuts
     work = Workspace(program, root_dtype(program), 0)
+    spare = arrays.FacetRoom(
+        np.empty(k),
+        np.empty(k),
+        np.empty(len(work.room.rates), np.int8),
+        np.empty(k, np.int64),
+        np.empty((k, k)),
+        np.empty(k),
+    )
     is_side = np.array([side != -1 for side in program.frame.sides[: 2 * k]], np.uint8)
     parts: list[tuple[IntArray, IntArray, FloatArray]] = []
     announce(kernels.find_facets)
@@ -102,6 +111,7 @@ def find_facets(
             work.forms,
             work.cell,
             work.room,
+            spare,
             chunk,
             np.ascontiguousarray(points[start : start + _CHUNK]),
             offsets,

@@ -72,7 +72,14 @@ def method_named(name: str) -> Method:
         from polycarve.splitting.highs import Highs
 
         return Highs()
-    raise InputError(f"method {name!r} is unknown. Choose one of: {', '.join(METHODS)}, or 'auto'.")
+    if isinstance(name, str) and name.partition(":")[0] == "cvxpy":
+        from polycarve.splitting.cvxpy import Cvxpy
+
+        return Cvxpy(name)
+    raise InputError(
+        f"method {name!r} is unknown. Choose one of: {', '.join(METHODS)} (or cvxpy:SOLVER), "
+        f"or 'auto'."
+    )
 
 
-METHODS = ("simplex", "vertices", "highs")
+METHODS = ("simplex", "vertices", "highs", "cvxpy")

@@ -276,7 +276,8 @@ def _twins(rows: list[list[int]], start: int) -> tuple[IntArray, npt.NDArray[np.
     twins = np.full(len(rows), -1, dtype=np.int64)
     signs = np.ones(len(rows), dtype=np.int8)
     seen: dict[tuple[int, ...], tuple[int, int]] = {}
-    for i, row in enumerate(rows):
+    for i in _resembling(rows):
+        row = rows[i]
         if not any(row[:-1]):
             continue
         key, sign = _direction(row)
@@ -285,6 +286,15 @@ def _twins(rows: list[list[int]], start: int) -> tuple[IntArray, npt.NDArray[np.
         else:
             seen[key] = (i, sign)
     return twins, signs
+
+
+def _resembling(rows: list[list[int]]) -> list[int]:
+    """Return the rows that may be multiples of others: they share the quotient of two entries."""
+    alike: dict[int, list[int]] = {}
+    for i, row in enumerate(rows):
+        used = [value for value in row if value]
+        alike.setdefault((used[-1] << 40) // used[0] if used else 0, []).append(i)
+    return sorted(i for group in alike.values() if len(group) > 1 for i in group)
 
 
 def _direction(row: list[int]) -> tuple[tuple[int, ...], int]:

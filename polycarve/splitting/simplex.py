@@ -160,7 +160,7 @@ class Workspace:
             f=np.empty(k + 3),
             y=np.empty(k),
             rates=np.empty(faces),
-            gaps=np.empty(faces),
+            gaps=np.empty(faces + m + n + 1),
             matrix=np.empty((k, 2 * k)),
             point=np.empty(k),
             values=np.empty(widest),

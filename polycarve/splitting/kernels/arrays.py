@@ -90,12 +90,33 @@ class Room(NamedTuple):
     f: Floats  # (k + 3,) the form in hand: [a, c, rounding error, size]
     y: Floats  # (k,)
     rates: Floats  # (2 k + m + N + 1,)
-    gaps: Floats  # (2 k + m + N + 1,)
+    gaps: Floats  # (2 (k + m + N + 1),)
     matrix: Floats  # (k, 2 k)
     point: Floats  # (k,)
     values: Floats  # (widest layer,)
     least: Floats  # (widest layer,)
     most: Floats  # (widest layer,)
+
+
+class FacetRoom(NamedTuple):
+    """Room to look for facets in."""
+
+    low: Floats  # (k,) the box, one side of which is moved out at a time
+    high: Floats  # (k,)
+    known: Signs  # (2 k + m + N + 1,) what is known of each face
+    basis: Ints  # where the walk stood before a face was taken away
+    E: Floats
+    v: Floats
+
+
+class NeighborRoom(NamedTuple):
+    """Room to look for the pattern behind a facet in."""
+
+    marks: Signs  # (N,) of the region
+    beyond: Signs  # (N,) behind the facet
+    factor: Floats  # (N,) which multiple of the facet's form each form is
+    rest: Floats  # (N,) and what is left of it
+    is_member: npt.NDArray[np.bool_]  # (N,) whether it vanishes on the facet
 
 
 class Out(NamedTuple):

@@ -1,19 +1,35 @@
-"""Which faces of a region are facets: each is taken away once, to see whether the region grows."""
+"""Which faces of a region are facets.
 
+At a vertex on exactly k faces, clear of all others, these are facets. Walking towards each face in
+turn meets such a vertex on it, or ends before it, and then the face is none. Where a walk ends on
+more than k faces, or too near others, the face is taken away to see whether the region grows.
+"""
 
 
 from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE
 from polycarve.splitting.kernels.compilation import kernel
-from polycarve.splitting.kernels.forms import push_forms, take_form
+from polycarve.splitting.kernels.forms import push_forms, take_form, value_at
 from polycarve.splitting.kernels.simplex import (
     BLURRED,
+    CLEAR,
     CROSSED,
+    LONG,
+    OPTIMAL,
     PROBE,
+    REFRESH,
     STUCK,
     blocking_face,
     walk,
 )
-from polycarve.splitting.kernels.vertex import exchange, face_normal, face_value, settle
+from polycarve.splitting.kernels.vertex import (
+    exchange,
+    face_normal,
+    quick_settle,
+    settle,
+)
+
+# What is known of a face: nothing yet (else 1 for a facet, 0 for none).
+UNSEEN = 2
 
 
 @kernel
@@ -51,17 +67,23 @@ def ancestor_cuts(region, first_difference, before, after, out):
         out[count] = first_difference[i]
         count += 1
         i = after[i]
-    out[:count].sort()
+    for at in range(1, count):  # few, and in two runs: insertion will do
+        value = out[at]
+        place = at
+        while place > 0 and out[place - 1] > value:
+            out[place] = out[place - 1]
+            place -= 1
+        out[place] = value
     return count
 
 
 @kernel
-def find_facets(problem, forms, cell, room, bits, points, starts_of, cuts_of, is_side, counters,
-                counts, sources, halfspaces):
+def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts_of, is_side,
+                counters, counts, sources, halfspaces):
     """Find the facets of regions given by their patterns, interior points and candidate cuts.
 
     Region i has the candidates ``cuts_of[starts_of[i] : starts_of[i + 1]]``, by rising index, the
-    rows of the domain, and the sides of the box for which ``is_side`` is 1; the others are never
+    rows of the domain, and the sides of the box for which ``is_side`` is 1: the others are never
     reported. Of faces that coincide, the lowest side is kept, else the lowest cut. Writes per
     region how many facets it has (-1 where no vertex was found), and for all of them the cut (or
     ``-1 - face`` for a side; the domain's rows are faces ``2 k`` and up) and the halfspace
@@ -72,7 +94,10 @@ def find_facets(problem, forms, cell, room, bits, points, starts_of, cuts_of, is
     values, errors, sizes = forms
     marks, _, rows, basis, E, v, p, witness, info = cell
     f, y, rates, gaps, matrix, point, _, _, _ = room
-    low, high = lower.copy(), upper.copy()
+    low, high, known, held_basis, held_E, held_v = spare
+    for j in range(k):
+        low[j] = lower[j]
+        high[j] = upper[j]
     total = 0
     for i in range(len(bits)):
         # Forms depend on the marks of earlier layers: keep those that the last region had too.
@@ -100,8 +125,16 @@ def find_facets(problem, forms, cell, room, bits, points, starts_of, cuts_of, is
         for place in range(4):
             info[place] = -1 if place > 1 else 0
         counts[i] = -1
-        if not settle(m, k, low, high, rows, basis, E, v, p, info, matrix, gaps):
+        if not quick_settle(m, k, low, high, rows, basis, E, v, p, info, matrix, gaps) and (
+                not settle(m, k, low, high, rows, basis, E, v, p, info, matrix, gaps)):
             continue
+        for face in range(2 * k + m):
+            known[face] = UNSEEN
+        _certify(m, k, low, high, rows, size, basis, E, v, gaps, known)
+        for face in range(2 * k + m):
+            if known[face] == UNSEEN and (face >= 2 * k or is_side[face] == 1):
+                _walk_towards(face, m, k, low, high, side_noise, size, rows, basis, E, v, p,
+                              witness, info, f, y, rates, gaps, matrix, counters, known)
         found = 0
         for step in range(m + 2 * k):
             # Cuts first, so that a side stays where they coincide; the later cut goes before the
@@ -109,9 +142,11 @@ def find_facets(problem, forms, cell, room, bits, points, starts_of, cuts_of, is
             face = 2 * k + m - 1 - step if step < m else 2 * k - 1 - (step - m)
             if face < 2 * k and is_side[face] == 0:
                 continue
-            is_facet = _stands_out(
-                face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info, f, y,
-                rates, gaps, matrix, point, counters)
+            is_facet = known[face]
+            if is_facet == UNSEEN:
+                is_facet = _stands_out(
+                    face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info,
+                    f, y, rates, gaps, matrix, point, counters, held_basis, held_E, held_v)
             if is_facet < 0:
                 found = -1
                 break
@@ -145,11 +180,16 @@ def find_facets(problem, forms, cell, room, bits, points, starts_of, cuts_of, is
 
 @kernel
 def _stands_out(face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info,
-                f, y, rates, gaps, matrix, point, counters):
+                f, y, rates, gaps, matrix, point, counters, held_basis, held_E, held_v):
     """Whether the region grows when a face is taken away (1), or not (0); -1 if no way is found.
 
     A row that does not stand out stays away: of two equal ones, one is needed.
     """
+    for q in range(k):
+        held_basis[q] = basis[q]
+        held_v[q] = v[q]
+        for j in range(k):
+            held_E[q, j] = E[q, j]
     for q in range(k):
         if basis[q] == face:  # walk off it first, so that it is not part of the vertex
             norm = 0.0
@@ -166,26 +206,15 @@ def _stands_out(face, m, k, low, high, side_noise, size, rows, basis, E, v, p, w
             exchange(q, leaving, point, k, basis, E, y)
             info[1] += 1
             break
-    face_normal(face, k, rows, f)
-    if face < 2 * k:
-        j = face % k
-        width = high[j] - low[j]
-        f[k] = -low[j] if face < k else high[j]
-        f[k + 1] = side_noise[face] + 4.0 * 2.0**-53 * size[j]
-        f[k + 2] = 2.0 * size[j]
-        if face < k:
-            low[j] -= width
-        else:
-            high[j] += width
+    _take_face(face, k, low, high, side_noise, size, rows, f)
+    if face < k:
+        low[face] -= high[face] - low[face]
+    elif face < 2 * k:
+        high[face - k] += high[face - k] - low[face - k]
     else:
-        r = face - 2 * k
-        f[k] = rows[k, r]
-        f[k + 1] = rows[k + 1, r]
-        f[k + 2] = abs(f[k])
         for j in range(k):
-            f[k + 2] += abs(f[j]) * size[j]
-            rows[j, r] = 0.0
-        rows[k, r] = 1.0
+            rows[j, face - 2 * k] = 0.0
+        rows[k, face - 2 * k] = 1.0
     info[0] = 0
     info[3] = -1
     outcome = walk(PROBE, m, k, low, high, side_noise, rows, basis, E, v, p, witness, info,
@@ -201,7 +230,76 @@ def _stands_out(face, m, k, low, high, side_noise, size, rows, basis, E, v, p, w
             rows[j, face - 2 * k] = f[j]
     if outcome in (STUCK, BLURRED):
         return -1
-    if face_value(face, v, k, low, high, rows) < 0.0 and not settle(
-            m, k, low, high, rows, basis, E, v, p, info, matrix, gaps):
-        return -1
-    return 1 if outcome == CROSSED else 0
+    if outcome != CROSSED:
+        return 0
+    for q in range(k):  # back into the region
+        basis[q] = held_basis[q]
+        v[q] = held_v[q]
+        for j in range(k):
+            E[q, j] = held_E[q, j]
+    info[1] = REFRESH
+    return 1
+
+
+@kernel
+def _take_face(face, k, low, high, side_noise, size, rows, f):
+    """Put the form of a face in hand."""
+    face_normal(face, k, rows, f)
+    if face < 2 * k:
+        j = face % k
+        f[k] = -low[j] if face < k else high[j]
+        f[k + 1] = side_noise[face] + 4.0 * 2.0**-53 * size[j]
+        f[k + 2] = 2.0 * size[j]
+    else:
+        f[k] = rows[k, face - 2 * k]
+        f[k + 1] = rows[k + 1, face - 2 * k]
+        f[k + 2] = abs(f[k])
+        for j in range(k):
+            f[k + 2] += abs(f[j]) * size[j]
+
+
+@kernel
+def _walk_towards(face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info,
+                  f, y, rates, gaps, matrix, counters, known):
+    """Walk to where a face is nearest, and mark what is seen there."""
+    _take_face(face, k, low, high, side_noise, size, rows, f)
+    info[0] = 0
+    info[3] = -1
+    outcome = walk(PROBE, m, k, low, high, side_noise, rows, basis, E, v, p, witness, info,
+                   f, y, rates, gaps, matrix, counters)
+    if outcome != OPTIMAL:
+        return
+    if value_at(f, v, k) > CLEAR * f[k + 2]:
+        known[face] = 0
+    else:
+        _certify(m, k, low, high, rows, size, basis, E, v, gaps, known)
+
+
+@kernel
+def _certify(m, k, low, high, rows, size, basis, E, v, gaps, known):
+    """Mark the faces of a vertex as facets, if it is clear of all others."""
+    for q in range(k):
+        for j in range(k):
+            if abs(E[q, j]) > LONG:
+                return
+    for j in range(k):
+        gaps[j] = (v[j] - low[j]) / size[j]
+        gaps[k + j] = (high[j] - v[j]) / size[j]
+    for r in range(m):
+        gaps[2 * k + r] = rows[k, r]
+        gaps[2 * k + m + r] = abs(rows[k, r])
+    for j in range(k):
+        at = v[j]
+        reach = size[j]
+        for r in range(m):
+            gaps[2 * k + r] += rows[j, r] * at
+            gaps[2 * k + m + r] += abs(rows[j, r]) * reach
+    for r in range(m):
+        gaps[2 * k + r] /= gaps[2 * k + m + r]
+    for q in range(k):
+        gaps[basis[q]] = 1.0
+    for face in range(2 * k + m):
+        if gaps[face] <= CLEAR:
+            return
+    for q in range(k):
+        known[basis[q]] = 1
