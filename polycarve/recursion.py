@@ -20,6 +20,10 @@ from polycarve.splitting.method import method_named
 from polycarve.splitting.program import compile_program
 
 
+# Up to so many coordinates vertices are faster than linear programs: see `select_method`.
+_MOST_FOR_VERTICES = 6
+
+
 def carve(
     net: Any,
     domain: Any,
@@ -43,8 +47,9 @@ def carve(
     domain : Box, Polytope, Space, Slice, Segment, or [(lo, hi), ...]
         Where to look; of the network's input dimension.
     method : str
-        ``"auto"`` (see `select_method`), ``"simplex"``, ``"highs"``, ``"cvxpy"``, or
-        ``"cvxpy:SOLVER"`` with the name of a solver that cvxpy finds installed.
+        ``"auto"`` (see `select_method`), ``"simplex"``, ``"vertices"`` (few dimensions),
+        ``"highs"``, ``"cvxpy"``, or ``"cvxpy:SOLVER"`` with the name of a solver that cvxpy finds
+        installed.
     limits : Limits, optional
         Stop early; the carving then says so in ``complete`` and ``stop_reason``.
     progress : bool or callable, optional
@@ -263,19 +268,37 @@ class MethodChoice(NamedTuple):
 def select_method(net: Any, domain: Any) -> MethodChoice:
     """Say which method ``"auto"`` chooses for a network and a domain, and why.
 
-    ===========  ===============================================================
-    ``simplex``  always: it is the fastest method in every dimension so far
-    ``highs``    only by name: the slow and independent reference
-    ``cvxpy``    only by name: the same with any solver of cvxpy, as in ``cvxpy:SCIPY``
-    ===========  ===============================================================
+    It depends on how many coordinates the method works in: the domain's rank, and one more where
+    the domain is unbounded.
+
+    ============  ==================================================================
+    ``vertices``  up to 6: a cell has few vertices, and their signs decide
+    ``simplex``   from 7: one warm-started linear program a neuron, in any dimension
+    ``highs``     only by name: the slow and independent reference
+    ``cvxpy``     only by name: the same with any solver of cvxpy, as in ``cvxpy:SCIPY``
+    ============  ==================================================================
+
+    Times of ``simplex`` over those of ``vertices``, on random networks
+    (``benchmarks/test_bench_methods.py``):
+
+    ===========  ====  ====  ====  ====  ====  ====  ====
+    coordinates    2     3     4     5     6     7     8
+    ===========  ====  ====  ====  ====  ====  ====  ====
+    a box        1.8+  4.3+  7.4   2.4   1.4+  0.3+  0.2-
+    all of R^d   1.5   2.0+  2.4+  2.5   1.2   0.4-  0.3-
+    ===========  ====  ====  ====  ====  ====  ====  ====
 
     Examples
     --------
     >>> import polycarve as pc
-    >>> pc.select_method(pc.Network.from_arrays([[[1, 0]], [[1]]]), pc.Space(2)).method
-    'simplex'
+    >>> net = pc.Network.from_arrays([[[1, 0]], [[1]]])
+    >>> pc.select_method(net, pc.Space(2)).method
+    'vertices'
     """
-    _resolve(net, domain)
+    _, place = _resolve(net, domain)
+    coordinates = place.rank + (not place.is_bounded)
+    if coordinates <= _MOST_FOR_VERTICES:
+        return MethodChoice("vertices", f"cells have few vertices in {coordinates} coordinates")
     return MethodChoice("simplex", "one warm-started linear program a neuron, in any dimension")
 
 

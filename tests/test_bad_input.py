@@ -257,7 +257,7 @@ def test_what_is_not_there():
 
 
 @pytest.mark.parametrize("domain", [BOX, pc.Space(2), pc.Box([0, 1], [1, 1]), [(0, 0), (1, 1)]])
-@pytest.mark.parametrize("method", ["simplex", "highs"])
+@pytest.mark.parametrize("method", ["simplex", "vertices", "highs"])
 def test_a_network_without_hidden_layers_has_one_region(domain, method):
     net = pc.Network.from_arrays([[[1, 2]]], [["0.5"]])
     carving = pc.carve(net, domain, method=method)
@@ -288,7 +288,7 @@ def test_a_network_without_hidden_layers_has_one_region(domain, method):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("method", ["simplex", "highs"])
+@pytest.mark.parametrize("method", ["simplex", "vertices", "highs"])
 def test_zero_rows_repeated_rows_and_numbers_of_any_type(weights, bias, codes, method):
     net = pc.Network.from_arrays([weights, np.ones((1, len(weights)))], [bias, None])
     for domain in (pc.Box.cube(-3, 3, dim=2), pc.Space(2), [(-3, "3.5")] * 2):

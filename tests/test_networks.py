@@ -277,7 +277,7 @@ def test_exact_maps_by_hand():
 
 
 @every_net
-@pytest.mark.parametrize("method", ["simplex", "highs"])
+@pytest.mark.parametrize("method", ["simplex", "vertices", "highs"])
 def test_carving_finds_whatever_inputs_are_tried(net, method):
     box = pc.Box.cube(-3, 3, dim=net.input_dim)
     carving = pc.carve(net, box, method=method)

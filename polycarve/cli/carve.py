@@ -25,7 +25,10 @@ _STATUS = {None: 0, "regions": 3, "time": 3, "interrupt": 130}
 @click.argument("network", type=click.Path(path_type=Path))
 @with_domain_options
 @click.option(
-    "--method", default="auto", show_default=True, help="auto, simplex, highs, cvxpy[:SOLVER]."
+    "--method",
+    default="auto",
+    show_default=True,
+    help="auto, simplex, vertices, highs, cvxpy[:SOLVER].",
 )
 @click.option("--workers", default=1, show_default=True, help="Threads that share the work.")
 @click.option("--max-regions", type=int, help="Stop at so many regions.")

@@ -59,7 +59,8 @@ class _Linprog:
         self.programs += 1
         if solution.status != 0:
             raise NumericalError(
-                f"HiGHS gave up on a cell: {solution.message} Use method='simplex', or rescale the inputs."
+                f"HiGHS gave up on a cell: {solution.message} Use method='simplex', or rescale the "
+                f"inputs."
             )
         self.pivots += int(solution.nit)
         return np.asarray(solution.x), scale * np.abs(solution.ineqlin.marginals)

@@ -20,6 +20,7 @@ from polycarve.errors import NumericalError
 from polycarve.networks import Network
 from polycarve.networks.network import Layer
 from polycarve.rational import ExactArray
+from polycarve.splitting.digits import exact_below
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -57,8 +58,8 @@ class Program:
     bias : (N,) float64
     homogeneous : (L,) uint8
         1 where the constants of the layer's forms are exactly zero.
-    exact : (L,) uint8
-        1 where the layer's weights and constants are float64 numbers as they stand.
+    exact_below : (L,) float64
+        How large the rounding error of a form may be for it to be exact; see `digits`.
     fixed : (N,) int8
         The mark of cuts that exact arithmetic decides on the whole domain, else UNKNOWN.
     twins, twin_signs : (N,) int64, (N,) int8
@@ -81,7 +82,7 @@ class Program:
     source_starts: IntArray
     bias: FloatArray
     homogeneous: npt.NDArray[np.uint8]
-    exact: npt.NDArray[np.uint8]
+    exact_below: FloatArray
     fixed: npt.NDArray[np.int8]
     twins: IntArray
     twin_signs: npt.NDArray[np.int8]
@@ -140,7 +141,6 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
     k = frame.n_free
     weights, sources, bias, twins, signs, fixed = [], [], [], [], [], []
     homogeneous: list[bool] = []
-    representable: list[bool] = []
     beside = _directions(frame.rows)
     for layer, (parts, constant) in enumerate(forms):
         ids = []
@@ -154,9 +154,6 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
         _refuse_underflow(parts, constant, frame if layer == 0 else None, layer)
         is_homogeneous = not constant.numerators.any() and (layer == 0 or homogeneous[-1])
         homogeneous.append(bool(is_homogeneous))
-        representable.append(
-            constant.is_float64 and all(part.is_float64 for part in parts.values())
-        )
         rows = _integer_rows([parts[source] for source in sorted(parts)], constant)
         twin, sign = _twins(rows, int(starts[layer]))
         twins.append(twin)
@@ -181,7 +178,7 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
         source_starts=np.cumsum([0, *(len(s) for s in sources)]).astype(np.int64),
         bias=np.concatenate([np.zeros(0), *bias]),
         homogeneous=np.array(homogeneous, dtype=np.uint8),
-        exact=np.array(representable, dtype=np.uint8),
+        exact_below=exact_below(forms, np.maximum(np.abs(lower), np.abs(upper))),
         fixed=np.concatenate([np.zeros(0, np.int8), *fixed]),
         twins=np.concatenate([np.zeros(0, np.int64), *twins]),
         twin_signs=np.concatenate([np.zeros(0, np.int8), *signs]),
@@ -207,8 +204,8 @@ def _refuse_underflow(
             rows[tiny] = (part.numerators[tiny] != 0).any(axis=1)
         if rows.any():
             raise NumericalError(
-                f"hidden layer {layer + 1} has numbers too small for float64 on this domain (neuron "
-                f"{int(np.argmax(rows))} of it, to begin with). Rescale the layer or the inputs."
+                f"hidden layer {layer + 1} has numbers too small for float64 on this domain "
+                f"(neuron {int(np.argmax(rows))} of it is the first). Rescale layer or inputs."
             )
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from polycarve.errors import InputError, NumericalError
 from polycarve.rational import ExactArray
@@ -17,10 +15,11 @@ from polycarve.splitting.kernels.sums import EXACT, FLAT
 from polycarve.splitting.method import Advance
 from polycarve.splitting.program import ACTIVE, UNKNOWN, Program
 
-FloatArray = npt.NDArray[np.float64]
-
 # With more coordinates, a box alone has more corners than it is worth while to look at.
-_MOST_FREE = 14
+_MOST_FREE = 12
+
+# How far points that are not proven to lie inside are drawn into the domain.
+_INWARD = 2.0**-30
 
 
 class Vertices:
@@ -68,7 +67,7 @@ class _Workspace:
     def __init__(self, program: Program, kept: int) -> None:
         k, n, m = program.n_free, program.n_cuts, program.side_rows.shape[1]
         self.program = program
-        self.n_columns = max(2040, 8 << k)
+        self.n_columns = max(2048, 8 << k, min(256 << k, 1 << 17)) - 8  # rows share no cache lines
         self.n_words = 1 + (2 * k) // 64
         self.n_listed = 4 * n + 1024
         self.n_slots = 32
@@ -163,7 +162,7 @@ class _Workspace:
         )
 
     def rest(self, cells: Cells) -> Cells:
-        """Return what is left to do: the cells on the stack, the next one first, then the others."""
+        """Return what is left to do: the cells on the stack, the next one first; the others."""
         on_stack, after = (
             int(self.counters[place]) for place in (vertex_arrays.ON_STACK, vertex_arrays.NEXT)
         )
@@ -201,6 +200,9 @@ class _Workspace:
         leaves = Leaves(  # copies, so that the unused part of the buffers is let go
             self.out.packed[:n].copy(), self.out.points[:n].copy(), self.out.found[:n].copy()
         )
+        # The mean of a cell that rounding has made flat may lie at infinity.
+        flat, points = ~leaves.inside, leaves.points
+        points[flat] += _INWARD * (self.program.centre - points[flat])
         return Advance(
             n_leaves=n,
             leaves=leaves,
@@ -247,49 +249,10 @@ def _problem(program: Program) -> vertex_arrays.Problem:
         program.source_starts,
         program.bias,
         program.homogeneous,
-        _exact_below(program),
+        program.exact_below,
         program.fixed,
         program.twins,
         program.twin_signs,
         np.diff(twins_before[program.starts]).astype(np.int64),
         (program.fixed != UNKNOWN) | (program.twins >= 0),
     )
-
-
-def _exact_below(program: Program) -> FloatArray:
-    """Return how large the error of a form of a layer may be for it to be exact.
-
-    Coefficients of layer l are multiples of ``quantum[l]``, and all sums on the way to one stay
-    below the form's error over GAMMA (4 units of roundoff), over the smallest size of a
-    coordinate or 1: below 2**53 quanta, nothing is rounded.
-    """
-    size = np.maximum(np.abs(program.lower), np.abs(program.upper))
-    quanta: list[float] = []
-    limits = np.full(program.n_layers, -1.0)
-    for layer in range(program.n_layers):
-        first, stop = program.starts[layer : layer + 2]
-        weights = program.weights[program.weight_starts[layer] : program.weight_starts[layer + 1]]
-        sources = program.sources[program.source_starts[layer] : program.source_starts[layer + 1]]
-        read = np.unique(np.searchsorted(program.starts, sources - program.n_free, side="right"))
-        quantum = 0.0
-        if program.exact[layer]:
-            least = min((quanta[of - 1] if of else 1.0 for of in read), default=1.0)
-            quantum = min(_quantum(weights) * least, _quantum(program.bias[first:stop]))
-            limits[layer] = 4.0 * min(size.min(), 1.0) * quantum if layer else 0.0
-        quanta.append(quantum)
-        if not quantum:
-            break
-    return limits
-
-
-def _quantum(values: FloatArray) -> float:
-    """Return the largest power of two that numbers are multiples of; 0.0 if it is very small."""
-    for part in (values[:16], values):  # of most networks, few weights tell
-        mantissas, exponents = np.frexp(part[part != 0])
-        if not len(mantissas):
-            continue
-        digits = np.ldexp(mantissas, 53).astype(np.int64)
-        quantum = float(np.ldexp((digits & -digits).astype(np.float64), exponents - 53).min())
-        if quantum < 2.0**-40 * float(np.abs(part).max()):
-            return 0.0
-    return quantum if np.any(values) else math.inf

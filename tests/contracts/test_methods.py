@@ -141,7 +141,8 @@ def test_what_floats_cannot_settle_is_counted(method: str) -> None:
     assert carving.n_doubtful > 0 or patterns(carving) == exact.regions(close, domain)
 
 
-def test_what_needs_no_doubt_has_none() -> None:
+@pytest.mark.parametrize("method", ["simplex", "vertices"])
+def test_what_needs_no_doubt_has_none(method: str) -> None:
     """Exact data and proofs that rounding cannot touch: repeated neurons, sides, the apex."""
     for name in (
         "repeated neuron",
@@ -152,8 +153,8 @@ def test_what_needs_no_doubt_has_none() -> None:
         "dead layer",
     ):
         net, domain = cases.DEGENERATE[name]()
-        assert pc.carve(net[:1], domain).n_doubtful == 0, name
+        assert pc.carve(net[:1], domain, method=method).n_doubtful == 0, name
     faces, box = cases.DEGENERATE["hyperplane on a box face"]()
-    assert pc.carve(faces[:1], box).n_doubtful == 0
+    assert pc.carve(faces[:1], box, method=method).n_doubtful == 0
     through = pc.Network.from_arrays([[[1, 0], [0, 1], [1, 1], [1, -2]]], relu_last=True)
-    assert pc.carve(through, box).n_doubtful == 0
+    assert pc.carve(through, box, method=method).n_doubtful == 0

@@ -6,8 +6,12 @@ where the form is clearly positive at all vertices, by more than ``fuzz`` times 
 centre: every point of the cell, drawn towards the centre by the share ``fuzz``, lies in the hull
 of the vertices (see `polytopes.py`). What is not proven is counted as doubtful.
 
-``view``: the columns ``start, stop`` of the cell; the vertex that is the origin, or -1 (then no
-form vanishes there that is not counted on to); how badly its vertices are known; ``fuzz``.
+Of a cell, the functions here are told its columns ``start .. stop``, its centre and rows, and
+
+- ``spread``: how far its vertices may be off, over the smallest size of a coordinate;
+- ``fuzz``: see above; infinite where rounding hides the whole cell;
+- ``apex``: the vertex that is the origin, where all forms of the layer are zero and nothing else
+  is asked for (`opens` holds there); -1 if there is none.
 """
 
 import numpy as np
@@ -15,16 +19,14 @@ from numpy import uint64 as u
 
 from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE, UNKNOWN, ZERO
 from polycarve.splitting.kernels.compilation import inlined, kernel
-from polycarve.splitting.kernels.polytopes import (
-    opens,
-    value,
-    value_at_vertex,
-    vanishes,
-)
-from polycarve.splitting.kernels.sums import is_fed, kind_of
+from polycarve.splitting.kernels.exactness import opens, vanishes
+from polycarve.splitting.kernels.rows import value, value_at_vertex
+from polycarve.splitting.kernels.sums import is_fed, kind_of, plain_sign
 
 # States of a cut on entry to a layer, beside the marks.
 CROSSING, UNCLEAR = 2, 3
+
+LARGEST = 1e300  # with forms of that size, slopes overflow
 
 
 @kernel
@@ -61,8 +63,9 @@ def judge(data, at, stride, kind, noise, k, start, stop, fuzz, X, centre, n_rows
 
 
 @inlined
-def settle(cuts, count, to, first, form, n, flat, limit, ratio, k, start, stop, apex, spread, fuzz, X, centre, n_rows, rows, row_stride, kinds, sums, sizes, blur, marks, order,
-           n_order, lists, z):
+def settle(cuts, count, to, first, form, n, flat, limit, ratio, k, start, stop, apex, spread, fuzz,
+           X, centre, n_rows, rows, row_stride, kinds, sums, sizes, blur, marks, order, n_order,
+           lists, z):
     """Try the cuts ``lists[cuts : cuts + count]`` on a cell; list those that cross it at `to`.
 
     Returns how many cross, how many active cuts there are now, and how many decisions are
@@ -107,8 +110,8 @@ def settle(cuts, count, to, first, form, n, flat, limit, ratio, k, start, stop, 
         elif below == wanted:
             mark = INACTIVE
         else:
-            mark, is_proven = judge(sums, at, n, kind_of(flat, limit, at, n, k, sums), noise, k, start, stop, fuzz, X,
-                                    centre, n_rows, rows, row_stride, kinds)
+            mark, is_proven = judge(sums, at, n, kind_of(flat, limit, at, n, k, sums), noise, k,
+                                    start, stop, fuzz, X, centre, n_rows, rows, row_stride, kinds)
             if not is_proven:
                 doubts += 1
         if mark == UNKNOWN:
@@ -154,8 +157,8 @@ def ranges(form, n, k, start, stop, apex, X, sums, z, least, most):
 @inlined
 def enter(first, n, form, flat, limit, ratio, k, start, stop, apex, spread, fuzz, X, centre,
           n_rows, rows, row_stride, kinds, layer_of, starts, weights, weight_starts, sources,
-          source_starts, fixed, twins, is_special, sums, sizes, blur, marks, order, n_order, lists,
-          to, z, least, most, states):
+          source_starts, bias, fixed, twins, is_special, sums, sizes, blur, marks, order, n_order,
+          lists, to, z, least, most, states):
     """Try every cut of a layer on a cell; list those that cross it at `to`.
 
     Returns as `settle` does; -1 crossing cuts where forms overflow.
@@ -168,7 +171,8 @@ def enter(first, n, form, flat, limit, ratio, k, start, stop, apex, spread, fuzz
         states[i] = CROSSING if least[i] < -clear and most[i] > clear else UNCLEAR
         states[i] = ACTIVE if least[i] > clear else states[i]
         states[i] = INACTIVE if most[i] < -clear else states[i]
-        states[i] = UNCLEAR if is_special[u(first + i)] else states[i]
+        is_plain = sizes[u(first + i)] < LARGEST and not is_special[u(first + i)]
+        states[i] = states[i] if is_plain else UNCLEAR
     crossing, doubts = 0, 0
     for i in range(n):
         cut = first + i
@@ -179,13 +183,21 @@ def enter(first, n, form, flat, limit, ratio, k, start, stop, apex, spread, fuzz
                 if twins[cut] >= 0:
                     marks[cut] = UNKNOWN
                     continue
-                if not sizes[cut] < np.inf:
+                if not sizes[cut] < LARGEST:
                     return -1, n_order, doubts
                 if sizes[cut] == 0.0:
-                    mark, is_proven = ZERO, not is_fed(cut, k, layer_of, starts, weights, weight_starts, sources,
-                                  source_starts, marks)
+                    mark, is_proven = ZERO, not is_fed(
+                        cut, k, layer_of, starts, weights, weight_starts, sources, source_starts,
+                        marks)
                 else:
-                    mark, is_proven = judge(sums, form + i, n, kind_of(flat, limit, form + i, n, k, sums), ratio * blur[cut], k, start, stop, fuzz, X, centre, n_rows, rows, row_stride, kinds)
+                    mark, is_proven = judge(
+                        sums, form + i, n, kind_of(flat, limit, form + i, n, k, sums),
+                        ratio * blur[cut], k, start, stop, fuzz, X, centre, n_rows, rows,
+                        row_stride, kinds)
+                if not is_proven and mark != ZERO:  # so it is in many a part of a cone
+                    is_proven = mark == plain_sign(
+                        cut, k, kinds, layer_of, starts, weights, weight_starts, sources,
+                        source_starts, bias, marks)
                 if not is_proven:
                     doubts += 1
                 if mark == UNKNOWN:

@@ -16,13 +16,9 @@ lies within the new ``rho`` of the other. So positions need not be known well, o
 import numpy as np
 from numpy import uint64 as u
 
-from polycarve.splitting.kernels.arrays import EPS
 from polycarve.splitting.kernels.bits import bit_at, lowest, popcount
 from polycarve.splitting.kernels.compilation import inlined, kernel
-from polycarve.splitting.kernels.sums import EXACT, FLAT
-
-# Added and taken away again, it rounds to a multiple of 2^-20.
-ROUNDER = 1.5 * 2.0**32
+from polycarve.splitting.kernels.exactness import pin, vanishes
 
 # Why a cell was not cut: no column, no bit of a word is left; it lies on one side.
 NO_COLUMN, NO_WORD, ABOVE, BELOW = -1, -2, -3, -4
@@ -103,7 +99,8 @@ def cut(data, at, stride, kind, noise, k, start, stop, top, n_rows, rows, row_st
     if count < 0 or to + count + below + (on + count if on > 0 else 0) > room:
         return NO_COLUMN, 0, 0, slack, is_sure
     _write_vertices(noise, k, start, count, to, word, bit, X, B, z, places, share, length)
-    _pin(data, at, stride, kind, k, to, to + count, n_rows, rows, row_stride, kinds, X, length, spare)
+    pin(data, at, stride, kind, k, to, to + count, n_rows, rows, row_stride, kinds, X, length,
+        spare)
     to += count
     mid = to
     if on > 0:  # the halves lose different facets, so they cannot share vertices
@@ -192,49 +189,6 @@ def _write_vertices(noise, k, start, count, to, word, bit, X, B, z, places, shar
         B[word, u(v)] |= bit
 
 
-@inlined
-def _pin(data, at, stride, kind, k, start, stop, n_rows, rows, row_stride, kinds, X, off, spare):
-    """Move new vertices to multiples of 2^-20 near them, where that is exactly what they are.
-
-    That is so if the form that cuts and every row vanishes exactly there, but for rows that are
-    clearly away.
-    """
-    n = stop - start
-    for v in range(n):
-        off[v] = 0.0
-    for j in range(k):
-        for v in range(n):
-            x = X[j, u(start + v)]
-            off[v] = max(off[v], abs(x - ((x + ROUNDER) - ROUNDER)))
-    for v in range(n):
-        if not off[v] <= 4.0 * X[k, u(start + v)]:
-            continue
-        for j in range(k):
-            spare[j] = X[j, start + v]
-            X[j, start + v] = (spare[j] + ROUNDER) - ROUNDER
-        if _is_there(data, at, stride, kind, k, start + v, n_rows, rows, row_stride, kinds, X,
-                     off[v]):
-            X[k, start + v] = 0.0
-        else:
-            for j in range(k):
-                X[j, start + v] = spare[j]
-
-
-@kernel
-def _is_there(data, at, stride, kind, k, v, n_rows, rows, row_stride, kinds, X, shift):
-    """Whether a vertex that was shifted a little is now exactly where it should be."""
-    if not vanishes(data, at, stride, kind, k, v, X):
-        return False
-    growth = growth_of(k, n_rows)
-    for r in range(n_rows):
-        norm = 0.0
-        for j in range(k):
-            norm += abs(rows[j * row_stride + r])
-        rho = growth / rows[(k + 1) * row_stride + r] + norm * shift
-        if not abs(value_at_vertex(rows, r, row_stride, k, v, X)) > rho and not vanishes(
-                rows, r, row_stride, kinds[r], k, v, X):
-            return False
-    return True
 
 
 @kernel
@@ -278,65 +232,6 @@ def _forget(k, start, stop, B):
                     B[w, v] &= ~bit
 
 
-@kernel
-def vanishes(data, at, stride, kind, k, v, X):
-    """Whether a form is exactly zero where a vertex is computed to be, as far as can be told."""
-    if kind & FLAT:
-        is_origin = True
-        for j in range(k):
-            is_origin = is_origin and X[j, v] == 0.0
-        if is_origin:
-            return True
-    if not kind & EXACT:
-        return False
-    total = 0.0
-    for j in range(k + 1):
-        a = data[at + j * stride]
-        x = X[j, v] if j < k else 1.0
-        term = a * x
-        if a == 0.0 or x == 0.0:
-            continue
-        if not (1e-200 < abs(term) < 1e200 and abs(a) < 1e200 and abs(x) < 1e200):
-            return False
-        # The errors of the product (Dekker) and of the sum (Knuth) are numbers: both must be zero.
-        big = 134217729.0 * a
-        a_high = big - (big - a)
-        big = 134217729.0 * x
-        x_high = big - (big - x)
-        a_low, x_low = a - a_high, x - x_high
-        error = ((a_high * x_high - term) + a_high * x_low + a_low * x_high) + a_low * x_low
-        after = total + term
-        back = after - total
-        if error != 0.0 or (total - (after - back)) + (term - back) != 0.0:
-            return False
-        total = after
-    return total == 0.0
-
-
-@kernel
-def growth_of(k, n_rows):
-    """Return what rounding may have made of a row's ``rho``: every cut adds a little."""
-    return 1.0 + 0.25 * (n_rows - 2 * k)
-
-
-@inlined
-def value(data, at, stride, k, point):
-    """Return a form's value at a point."""
-    total = data[at + k * stride]
-    for j in range(k):
-        total += data[at + j * stride] * point[j]
-    return total
-
-
-@kernel
-def value_at_vertex(data, at, stride, k, v, X):
-    """Return a form's value at a vertex."""
-    total = data[at + k * stride]
-    for j in range(k):
-        total += data[at + j * stride] * X[j, v]
-    return total
-
-
 @inlined
 def centre_of(k, start, stop, X, centre):
     """Write the mean of the vertices; return how badly a vertex is known, and where the origin is.
@@ -365,76 +260,3 @@ def centre_of(k, start, stop, X, centre):
             if is_origin:
                 apex = v
     return blur, apex
-
-
-@inlined
-def depth_of(k, n_rows, rows, stride, at, values):
-    """Return how deep a point lies inside all rows, in units of their ``rho``."""
-    for r in range(n_rows):
-        values[r] = rows[u(k * stride + r)]
-    for j in range(k):
-        for r in range(n_rows):
-            values[r] += rows[u(j * stride + r)] * at[j]
-    # Four minima at a time: each waits for the one before it. NaN must stay.
-    d0, d1, d2, d3 = np.inf, np.inf, np.inf, np.inf
-    scale = (k + 1) * stride
-    for r in range(0, n_rows - 3, 4):
-        d0 = _least(d0, values[u(r)] * rows[u(scale + r)])
-        d1 = _least(d1, values[u(r + 1)] * rows[u(scale + r + 1)])
-        d2 = _least(d2, values[u(r + 2)] * rows[u(scale + r + 2)])
-        d3 = _least(d3, values[u(r + 3)] * rows[u(scale + r + 3)])
-    for r in range(n_rows - n_rows % 4, n_rows):
-        d0 = _least(d0, values[u(r)] * rows[u(scale + r)])
-    return _least(_least(d0, d1), _least(d2, d3))
-
-
-@inlined
-def _least(a, b):
-    return a if b > a else b
-
-
-@kernel
-def opens(k, v, fuzz, n_rows, rows, stride, kinds, centre, X):
-    """Whether every row either vanishes at a vertex, exactly, or is far from it.
-
-    Then the vertex is exactly where it is computed to be. And where a form vanishes exactly at
-    all of some such vertices and is clearly positive at the others, it is positive in the cell.
-    For let it be negative at a true vertex. Drawn towards the centre by `fuzz`, that is a mean
-    of the vertices, all but half of whose weight is on those where the form vanishes, and of
-    this a share of at most 1 / (2 k) is off any one of the k facets that meet there. So one of
-    these vertices lies on all of them: it is the true vertex, and the form is zero there.
-    """
-    growth = growth_of(k, n_rows)
-    for r in range(n_rows):
-        if vanishes(rows, r, stride, kinds[r], k, v, X):
-            continue
-        rho = growth / rows[(k + 1) * stride + r]
-        here = value_at_vertex(rows, r, stride, k, v, X)
-        if not 2.0 * k * (fuzz * value(rows, r, stride, k, centre) + rho) < here - rho:
-            return False
-    return True
-
-
-@inlined
-def put_row(r, data, at, stride, sign, kind, rho, k, rows, room, kinds):
-    """Write a form that is positive in the cell as row r."""
-    for j in range(k + 1):
-        rows[j * room + r] = sign * data[at + j * stride]
-    rows[(k + 1) * room + r] = 1.0 / rho
-    kinds[r] = kind
-
-
-@kernel
-def put_sides(k, lower, upper, side_noise, size, rows, room, kinds):
-    """Write the sides of the box as the first rows."""
-    for side in range(2 * k):
-        j = side % k
-        for i in range(k):
-            rows[i * room + side] = 0.0
-        rows[j * room + side] = 1.0 if side < k else -1.0
-        bound = -lower[j] if side < k else upper[j]
-        rows[k * room + side] = bound
-        rows[(k + 1) * room + side] = 0.5 / (side_noise[side] + 4.0 * EPS * size[j])
-        kinds[side] = 0
-        if side_noise[side] == 0.0:
-            kinds[side] = EXACT + (FLAT if bound == 0.0 else 0)

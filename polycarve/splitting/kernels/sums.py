@@ -96,9 +96,10 @@ def add_active(layer, order, since, until, at, k, starts, weights, first_weights
                                        + e3 * abs(x3)) + e4 * abs(x4)
         else:
             for i in range(n):
-                sums[u(errors + i)] = (((sums[u(errors + i)] + e1 * abs(weights[u(w1 + i)]))
-                                        + e2 * abs(weights[u(w2 + i)]))
-                                       + e3 * abs(weights[u(w3 + i)])) + e4 * abs(weights[u(w4 + i)])
+                x1, x2 = abs(weights[u(w1 + i)]), abs(weights[u(w2 + i)])
+                x3, x4 = abs(weights[u(w3 + i)]), abs(weights[u(w4 + i)])
+                sums[u(errors + i)] = (((sums[u(errors + i)] + e1 * x1) + e2 * x2)
+                                       + e3 * x3) + e4 * x4
         s += 4
     while s < until:
         i1 = order[s] - first
@@ -144,6 +145,29 @@ def is_fed(cut, k, layer_of, starts, weights, weight_starts, sources, source_sta
             return True
         w += n
     return False
+
+
+@kernel
+def plain_sign(cut, k, kinds, layer_of, starts, weights, weight_starts, sources, source_starts,
+               bias, marks):
+    """Return the sign that a form has because all that goes into it has, or 0.
+
+    Rectified values are positive inside the cell, and so is a coordinate whose lower side is 0.
+    """
+    layer = layer_of[cut]
+    n = starts[layer + 1] - starts[layer]
+    w = weight_starts[layer] + cut - starts[layer]
+    has_positive, has_negative = bias[cut] > 0.0, bias[cut] < 0.0
+    for s in range(source_starts[layer], source_starts[layer + 1]):
+        source, weight = sources[s], weights[w]
+        w += n
+        if weight == 0.0 or (source >= k and marks[source - k] != ACTIVE):
+            continue
+        if source < k and not kinds[source] & FLAT:
+            return 0
+        has_positive = has_positive or weight > 0.0
+        has_negative = has_negative or weight < 0.0
+    return has_positive - has_negative
 
 
 @inlined
