@@ -19,7 +19,6 @@ from polycarve.splitting.drive import Limits, Progress
 from polycarve.splitting.method import method_named
 from polycarve.splitting.program import compile_program
 
-
 # Up to so many coordinates vertices are faster than linear programs: see `select_method`.
 _MOST_FOR_VERTICES = 6
 
