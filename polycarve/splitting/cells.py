@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,51 @@ import numpy.typing as npt
 from polycarve.splitting.program import Program
 
 Cells = npt.NDArray[np.void]
+
+Keep = bool | Literal["shapes"]
+"""Whether leaves are kept or only counted; with ``"shapes"``, their vertices and facets too."""
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """The vertices and facets of leaves, one leaf after the other, in free coordinates.
+
+    Attributes
+    ----------
+    counts : (n, 2) int64
+        How many vertices and facets each leaf has.
+    corners : (V, k) float64
+    codes : (F,) int64
+        Where facets come from: a cut, or ``-1 - face`` for a face of the frame.
+    link_counts : (F,) int64
+        How many vertices each facet has.
+    links : int64
+        Which they are, counted from the first of their leaf.
+    """
+
+    counts: npt.NDArray[np.int64]
+    corners: npt.NDArray[np.float64]
+    codes: npt.NDArray[np.int64]
+    link_counts: npt.NDArray[np.int64]
+    links: npt.NDArray[np.int64]
+
+    def first(self, n: int) -> Shapes:
+        """Return those of the first n leaves."""
+        v, f = self.counts[:n].sum(axis=0)
+        i = int(self.link_counts[:f].sum())
+        return Shapes(
+            self.counts[:n],
+            self.corners[:v],
+            self.codes[:f],
+            self.link_counts[:f],
+            self.links[:i],
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Shapes]) -> Shapes:
+        """Return the shapes of several lists of leaves as one."""
+        names = ("counts", "corners", "codes", "link_counts", "links")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 @dataclass(frozen=True)
@@ -47,11 +92,14 @@ class Leaves:
         Points in free coordinates.
     inside : (n,) bool
         Whether the point is proven to be interior.
+    shapes : Shapes, optional
+        Where they were asked for.
     """
 
     packed: npt.NDArray[np.uint8]
     points: npt.NDArray[np.float64]
     inside: npt.NDArray[np.bool_]
+    shapes: Shapes | None = None
 
     def __len__(self) -> int:
         return len(self.packed)
@@ -60,7 +108,8 @@ class Leaves:
         """Return the first n."""
         if n >= len(self):
             return self
-        return Leaves(self.packed[:n], self.points[:n], self.inside[:n])
+        shapes = self.shapes.first(n) if self.shapes is not None else None
+        return Leaves(self.packed[:n], self.points[:n], self.inside[:n], shapes)
 
 
 def cell_dtype(program: Program, extra: Sequence[Any] = ()) -> np.dtype[np.void]:

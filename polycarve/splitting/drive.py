@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from polycarve.errors import InputError
-from polycarve.splitting.cells import Cells, Leaves
+from polycarve.splitting.cells import Cells, Keep, Leaves, Shapes
 from polycarve.splitting.method import Advance, Method, method_named
 from polycarve.splitting.program import Program
 
@@ -63,6 +63,10 @@ class Limits:
 class Sink(Protocol):
     """Where leaves go: memory now, files as well as may be."""
 
+    @property
+    def keep(self) -> Keep:
+        """What methods are asked to keep for it."""
+
     def write(self, leaves: Leaves) -> None: ...
 
 
@@ -71,6 +75,11 @@ class Memory:
     """A sink that keeps everything."""
 
     chunks: list[Leaves] = field(default_factory=list)
+    with_shapes: bool = False
+
+    @property
+    def keep(self) -> Keep:
+        return "shapes" if self.with_shapes else True
 
     def write(self, leaves: Leaves) -> None:
         if len(leaves):
@@ -85,6 +94,10 @@ class Memory:
         empty = program.unframe(np.ones((0, program.n_free)))
         packed = np.empty((n, (program.n_cuts + 7) // 8), np.uint8)
         points, inside = np.empty((n, empty.shape[1])), np.empty(n, np.bool_)
+        shapes = None
+        if self.with_shapes:
+            parts = [chunk.shapes for chunk in self.chunks if chunk.shapes is not None]
+            shapes = Shapes.joined(parts) if parts else None
         at = 0
         self.chunks.reverse()
         while self.chunks:
@@ -96,7 +109,7 @@ class Memory:
         offset = program.frame.offset
         if offset is not None and not offset.is_float64:
             inside[:] = False  # a flat side at a number that no float64 is
-        return Leaves(packed, points, inside)
+        return Leaves(packed, points, inside, shapes)
 
 
 @dataclass
@@ -248,10 +261,10 @@ class _Run:
             self.outcome.stop_reason = "time"
         return self.outcome.stop_reason is not None
 
-    def room(self) -> tuple[int, int, bool]:
+    def room(self) -> tuple[int, int, Keep]:
         """Budget, capacity and whether to keep, for the next step."""
         capacity = int(min(_CAPACITY, self.most - self.outcome.n_regions))
-        return self.method.budget, capacity, self.sink is not None
+        return self.method.budget, capacity, self.sink.keep if self.sink is not None else False
 
     def take(self, step: Advance) -> None:
         """Add a result that follows all results taken so far."""
@@ -271,7 +284,7 @@ class _Run:
 
 
 def advance(
-    program: Program, method: str, cells: Cells, budget: int, capacity: int, keep: bool
+    program: Program, method: str, cells: Cells, budget: int, capacity: int, keep: Keep
 ) -> Advance:
     """Do a bounded amount of work: what is sent to a worker, arrays and numbers only."""
     return method_named(method).advance(program, cells, budget=budget, capacity=capacity, keep=keep)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from polycarve.errors import InputError
-from polycarve.splitting.cells import Cells, Leaves
+from polycarve.splitting.cells import Cells, Keep, Leaves
 from polycarve.splitting.program import Program
 
 
@@ -53,9 +53,12 @@ class Method(Protocol):
         """Return the domain as a frontier."""
 
     def advance(
-        self, program: Program, cells: Cells, *, budget: int, capacity: int, keep: bool
+        self, program: Program, cells: Cells, *, budget: int, capacity: int, keep: Keep
     ) -> Advance:
-        """Work on cells in order, for about `budget` steps and at most `capacity` leaves."""
+        """Work on cells in order, for about `budget` steps and at most `capacity` leaves.
+
+        Shapes are kept by the method ``vertices`` alone.
+        """
 
 
 def method_named(name: str) -> Method:

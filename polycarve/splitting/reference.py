@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polycarve.errors import NumericalError
-from polycarve.splitting.cells import Cells, Leaves, cell_dtype, root_cell
+from polycarve.splitting.cells import Cells, Keep, Leaves, cell_dtype, root_cell
 from polycarve.splitting.method import Advance
 from polycarve.splitting.program import (
     ACTIVE,
@@ -72,7 +72,7 @@ class Reference(ABC):
         return root_cell(program, cell_dtype(program))
 
     def advance(
-        self, program: Program, cells: Cells, *, budget: int, capacity: int, keep: bool
+        self, program: Program, cells: Cells, *, budget: int, capacity: int, keep: Keep
     ) -> Advance:
         run = _Run(program, self.resolution, self.solver(program))
         stack = list(cells[::-1])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from polycarve.errors import NumericalError
-from polycarve.splitting.cells import Cells, Leaves, cell_dtype, packed_width, root_cell
+from polycarve.splitting.cells import Cells, Keep, Leaves, cell_dtype, packed_width, root_cell
 from polycarve.splitting.kernels import arrays, depth_first, vertex
 from polycarve.splitting.kernels.compilation import announce
 from polycarve.splitting.method import Advance
@@ -61,7 +61,7 @@ class Simplex:
         return cells
 
     def advance(
-        self, program: Program, cells: Cells, *, budget: int, capacity: int, keep: bool
+        self, program: Program, cells: Cells, *, budget: int, capacity: int, keep: Keep
     ) -> Advance:
         announce(depth_first.carve_cell)
         work = Workspace(program, cells.dtype, capacity if keep else 0)

@@ -8,7 +8,15 @@ import numpy as np
 
 from polycarve.errors import InputError, NumericalError
 from polycarve.rational import ExactArray
-from polycarve.splitting.cells import Cells, Leaves, cell_dtype, packed_width, root_cell
+from polycarve.splitting.cells import (
+    Cells,
+    Keep,
+    Leaves,
+    Shapes,
+    cell_dtype,
+    packed_width,
+    root_cell,
+)
 from polycarve.splitting.kernels import subdivision, vertex_arrays
 from polycarve.splitting.kernels.compilation import announce
 from polycarve.splitting.kernels.sums import EXACT, FLAT
@@ -43,10 +51,10 @@ class Vertices:
         return root_cell(program, cell_dtype(program, [("order", np.int32, (program.n_cuts,))]))
 
     def advance(
-        self, program: Program, cells: Cells, *, budget: int, capacity: int, keep: bool
+        self, program: Program, cells: Cells, *, budget: int, capacity: int, keep: Keep
     ) -> Advance:
         announce(subdivision.carve_cells)
-        work = _Workspace(program, capacity if keep else 0)
+        work = _Workspace(program, capacity if keep else 0, with_shapes=keep == "shapes")
         while True:
             status = work.run(cells, budget, capacity)
             if status == vertex_arrays.OVERFLOW:
@@ -58,13 +66,15 @@ class Vertices:
             cells = work.rest(cells)
             if status in (vertex_arrays.DONE, vertex_arrays.FULL, vertex_arrays.BUDGET):
                 return work.result(cells)
+            if status == vertex_arrays.SHAPES and work.counters[vertex_arrays.LEAVES]:
+                return work.result(cells)  # and go on with empty buffers
             work.grow(status)
 
 
 class _Workspace:
     """Buffers of one call. Those whose size cannot be told grow when a kernel asks for it."""
 
-    def __init__(self, program: Program, kept: int) -> None:
+    def __init__(self, program: Program, kept: int, *, with_shapes: bool = False) -> None:
         k, n, m = program.n_free, program.n_cuts, program.side_rows.shape[1]
         self.program = program
         self.n_columns = max(2048, 8 << k, min(256 << k, 1 << 17)) - 8  # rows share no cache lines
@@ -77,12 +87,14 @@ class _Workspace:
         self.row_cuts = np.zeros(m + n + 1, np.int64)
         self.sizes, self.blur = np.empty(n), np.empty(n)
         self.stack = np.empty((n + 2, 14), np.int64)
-        self.out = vertex_arrays.Out(
-            packed=np.empty((kept, packed_width(n)), np.uint8),
-            points=np.empty((kept, k)),
-            found=np.empty(kept, np.bool_),
+        self.with_shapes = with_shapes
+        self.n_links = max(1 << 16, k << (k + 4)) if with_shapes else 0
+        self.leaves = (
+            np.empty((kept, packed_width(n)), np.uint8),
+            np.empty((kept, k)),
+            np.empty(kept, np.bool_),
         )
-        self.counters = np.zeros(7, np.int64)
+        self.counters = np.zeros(10, np.int64)
         self.progress = np.zeros(1)
         self.allocate()
 
@@ -111,6 +123,16 @@ class _Workspace:
             np.empty(self.n_listed, np.int32),
             self.stack,
         )
+        n_owners = len(self.row_cuts) + 1 if self.with_shapes else 0
+        self.out = vertex_arrays.Out(
+            *self.leaves,
+            np.empty((len(self.leaves[0]) if self.with_shapes else 0, 2), np.int64),
+            np.empty((self.n_links, k)),
+            np.empty(self.n_links, np.int64),
+            np.empty(self.n_links, np.int64),
+            np.empty(self.n_links, np.int64),
+            np.zeros((n_owners, 64 * self.n_words), np.int32),
+        )
         self.room = vertex_arrays.Room(
             np.empty(max(self.n_columns, widest)),
             np.empty(self.n_columns),
@@ -133,6 +155,8 @@ class _Workspace:
             self.n_words += 1
         elif status == vertex_arrays.LISTS:
             self.n_listed *= 2
+        elif status == vertex_arrays.SHAPES:
+            self.n_links *= 2
         else:
             self.n_slots *= 2
         self.allocate()
@@ -194,11 +218,26 @@ class _Workspace:
             marks[this] = ACTIVE
         cell["point"] = self.arena.X[:-1, start:stop].mean(axis=1)
 
+    def shapes(self, n: int) -> Shapes:
+        """Return the shapes of the first n leaves."""
+        used = (vertex_arrays.CORNERS, vertex_arrays.FACETS, vertex_arrays.LINKS)
+        v, f, i = (int(self.counters[place]) for place in used)
+        return Shapes(
+            self.out.shape_counts[:n].copy(),
+            self.out.corners[:v].copy(),
+            self.out.codes[:f].copy(),
+            self.out.link_counts[:f].copy(),
+            self.out.links[:i].copy(),
+        )
+
     def result(self, rest: Cells) -> Advance:
         counters = self.counters
         n = int(counters[vertex_arrays.LEAVES])
         leaves = Leaves(  # copies, so that the unused part of the buffers is let go
-            self.out.packed[:n].copy(), self.out.points[:n].copy(), self.out.found[:n].copy()
+            self.out.packed[:n].copy(),
+            self.out.points[:n].copy(),
+            self.out.found[:n].copy(),
+            self.shapes(n) if self.with_shapes else None,
         )
         # The mean of a cell that rounding has made flat may lie at infinity.
         flat, points = ~leaves.inside, leaves.points

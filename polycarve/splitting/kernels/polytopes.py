@@ -49,7 +49,6 @@ def cut(data, at, stride, kind, noise, k, start, stop, top, n_rows, rows, row_st
     one ``low .. end``; vertices counted as lying on the plane are within `slack` of it,
     and `is_sure` says whether all of these do so exactly. Or `end` says why nothing was cut.
     """
-    n_words = B.shape[0]
     n = stop - start
     norm = 0.0
     for v in range(n):
@@ -75,16 +74,7 @@ def cut(data, at, stride, kind, noise, k, start, stop, top, n_rows, rows, row_st
                    and vanishes(data, at, stride, kind, k, v, X))
     if below == 0 or above == 0:
         return (ABOVE if below == 0 else BELOW), 0, 0, slack, is_sure
-    # A bit for the new facet.
-    word, bit = -1, np.uint64(0)
-    for w in range(n_words):
-        used = np.uint64(0)
-        for v in range(start, stop):
-            used |= B[w, u(v)]
-        bit = lowest(~used)
-        if bit != 0:
-            word = w
-            break
+    word, bit = free_bit(start, stop, B)
     if word < 0:
         return NO_WORD, 0, 0, slack, is_sure
     room = X.shape[1]
@@ -107,7 +97,7 @@ def cut(data, at, stride, kind, noise, k, start, stop, top, n_rows, rows, row_st
         for v in range(low, mid):
             for j in range(k + 1):
                 X[j, to] = X[j, v]
-            for w in range(n_words):
+            for w in range(B.shape[0]):
                 B[w, to] = B[w, v]
             to += 1
         low = mid
@@ -116,6 +106,19 @@ def cut(data, at, stride, kind, noise, k, start, stop, top, n_rows, rows, row_st
         _forget(k, top, mid, B)
         _forget(k, low, to, B)
     return to, mid, low, slack, is_sure
+
+
+@inlined
+def free_bit(start, stop, B):
+    """Return the first bit, and its word, that no vertex of a cell has: the next facet's."""
+    for w in range(B.shape[0]):
+        used = np.uint64(0)
+        for v in range(start, stop):
+            used |= B[w, u(v)]
+        bit = lowest(~used)
+        if bit != 0:
+            return w, bit
+    return -1, np.uint64(0)
 
 
 @inlined

@@ -7,6 +7,7 @@ import numpy as np
 
 from polycarve.splitting.kernels.arrays import ACTIVE, UNKNOWN
 from polycarve.splitting.kernels.compilation import kernel
+from polycarve.splitting.kernels.owners import begin_owners, own
 from polycarve.splitting.kernels.polytopes import ABOVE, NO_COLUMN, NO_WORD, corners, cut
 from polycarve.splitting.kernels.rows import put_row
 from polycarve.splitting.kernels.sums import add_active, begin_sums, finish_forms, kind_of
@@ -58,7 +59,7 @@ def load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, rat
          layer_of, weights, weight_starts, first_weights, sources, source_starts, bias,
          homogeneous, exact_below, twins, marks, row_cuts, order, rows, kinds, forms_at, sums,
          slots_at, sizes, blur, X, B, lists, stack, places, near, z, share, length, spare, g_ints,
-         g_rows, g_marks, g_order, counters):
+         g_rows, g_marks, g_order, owners, counters):
     """Put a given cell on the empty stack; return DONE, or what there is no room for.
 
     The sides of the box and the forms of the first layer must be in place.
@@ -92,6 +93,7 @@ def load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, rat
         return COLUMNS
     stop = corners(k, lower, upper, side_noise, X, B)
     start, free = 0, stop
+    begin_owners(k, owners)
     for r in range(m):
         this = g_rows[position, r]
         row_cuts[r] = this
@@ -107,6 +109,7 @@ def load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, rat
                 sign = -1.0
             kind = kind_of(homogeneous[of], exact_below[of], at, n, k, sums)
             noise = ratio * blur[this]
+        own(r, 2 * k + r, start, stop, B, owners)
         end, mid, low, slack, is_sure = cut(
             data, at, n, kind, noise, k, start, stop, free, 2 * k + r, rows, len(kinds), kinds, X,
             B, places, near, z, share, length, spare)

@@ -17,6 +17,7 @@ from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.decisions import enter, settle
 from polycarve.splitting.kernels.exactness import opens
 from polycarve.splitting.kernels.leaves import mark_twins, pack, signs_hold
+from polycarve.splitting.kernels.owners import fits, own, write_shape
 from polycarve.splitting.kernels.polytopes import NO_COLUMN, NO_WORD, centre_of, cut
 from polycarve.splitting.kernels.prefixes import load, push
 from polycarve.splitting.kernels.rows import depth_of, growth_of, put_row, put_sides
@@ -42,6 +43,7 @@ from polycarve.splitting.kernels.vertex_arrays import (
     ORDER,
     OVERFLOW,
     ROWS,
+    SHAPES,
     SLOT,
     SLOTS,
     SPLITS,
@@ -69,7 +71,8 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
     X, B, lists, stack = arena
     z, share, length, near, places, values, spare, centre, least, most, states = room
     g_ints, g_rows, g_marks, g_order = given
-    packed, points, found = out
+    packed, points, found, shape_counts, corners, codes, link_counts, links, owners = out
+    is_recorded = len(owners) > 0
     n_layers = len(starts) - 1
     row_stride = len(kinds)
     smallest = size[0]
@@ -93,7 +96,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                 starts, layer_of, weights, weight_starts, first_weights, sources, source_starts,
                 bias, homogeneous, exact_below, twins, marks, row_cuts, order, rows, kinds,
                 forms_at, sums, slots_at, sizes, blur, X, B, lists, stack, places, near, z, share,
-                length, spare, g_ints, g_rows, g_marks, g_order, counters)
+                length, spare, g_ints, g_rows, g_marks, g_order, owners, counters)
             if status != DONE:
                 return status
             counters[NEXT] += 1
@@ -180,9 +183,11 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                     counters[STEPS] += (n_order - known) * width // 4096
                 known = n_order
                 is_fresh = False
-                if count == 0:
-                    if not has_next:
+                if count == 0 and not has_next:
+                    if not is_recorded or fits(start, stop, B, corners, codes, links, counters):
                         break
+                    wanted = SHAPES
+                elif count == 0:
                     layer += 1
                     first = starts[layer]
                     n = starts[layer + 1] - first
@@ -191,19 +196,21 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                     finish_forms(layer, forms_at[layer], k, size, starts, source_starts, sums,
                                  sizes, blur)
                     continue
-                this = lists[cuts]
-                at = forms_at[layer] + this - first
-                noise = ratio * blur[this]
-                kind = kind_of(flat, limit, at, n, k, sums)
-                end, mid, low, slack, is_sure = cut(
-                    sums, at, n, kind, noise, k, start, stop, free, n_rows, rows, row_stride,
-                    kinds, X, B, places, near, z, share, length, spare)
-                if end == NO_COLUMN:
-                    wanted = COLUMNS
-                elif end == NO_WORD:
-                    wanted = WORDS
-                elif end < 0:
-                    return OVERFLOW
+                if wanted == DONE:
+                    this = lists[cuts]
+                    at = forms_at[layer] + this - first
+                    noise = ratio * blur[this]
+                    kind = kind_of(flat, limit, at, n, k, sums)
+                    own(m, n_rows, start, stop, B, owners)
+                    end, mid, low, slack, is_sure = cut(
+                        sums, at, n, kind, noise, k, start, stop, free, n_rows, rows, row_stride,
+                        kinds, X, B, places, near, z, share, length, spare)
+                    if end == NO_COLUMN:
+                        wanted = COLUMNS
+                    elif end == NO_WORD:
+                        wanted = WORDS
+                    elif end < 0:
+                        return OVERFLOW
             top = counters[ON_STACK]
             counters[ON_STACK] += 1
             if wanted != DONE:  # the cell goes back as it is, to be taken where there is more room
@@ -241,5 +248,8 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
             for j in range(k):
                 points[leaf, j] = centre[j]
             pack(starts[changed] >> 3, leaf, eights, packed)
+            if is_recorded:
+                write_shape(leaf, k, m, start, stop, row_cuts, X, B, owners, shape_counts, corners,
+                            codes, link_counts, links, counters)
             changed = n_layers
     return DONE

@@ -103,10 +103,16 @@ class Out(NamedTuple):
     packed: Bytes
     points: Floats
     found: npt.NDArray[np.bool_]
+    shape_counts: Ints  # (leaves, 2) vertices and facets of each, if shapes are asked for
+    corners: Floats  # (V, k)
+    codes: Ints  # (F,) the source of each facet
+    link_counts: Ints  # (F,) how many vertices it has
+    links: Ints  # (I,) which of its cell's they are
+    owners: Cuts  # (m + N + 2, 64 W) see `owners.py`; empty where no shapes are asked for
 
 
 # Places in the array of counters.
-STEPS, DOUBTS, LEAVES, ON_STACK, NEXT, SPLITS, VERTICES = range(7)
+(STEPS, DOUBTS, LEAVES, ON_STACK, NEXT, SPLITS, VERTICES, CORNERS, FACETS, LINKS) = range(10)
 
 # Columns of the stack: the cell's layer and depth, its number of rows, the cut split last if the
 # cell is its active side (or -1); whether its layer is yet to be entered, whether it is doubtful;
@@ -116,4 +122,4 @@ STEPS, DOUBTS, LEAVES, ON_STACK, NEXT, SPLITS, VERTICES = range(7)
  LIST_TOP) = range(14)
 
 # Why the kernel came back.
-DONE, FULL, BUDGET, OVERFLOW, THIN, COLUMNS, WORDS, LISTS, SLOTS = range(9)
+DONE, FULL, BUDGET, OVERFLOW, THIN, COLUMNS, WORDS, LISTS, SLOTS, SHAPES = range(10)
