@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from polycarve.carving import Carving
 from polycarve.errors import InputError, NumericalError
-from polycarve.geometry import HalfspaceColumns
 from polycarve.networks import Network, codes
 from polycarve.rational import ExactArray, stack
 from polycarve.splitting.neighbors import find_patterns
@@ -162,7 +161,7 @@ class Adjacency:
 
 def find_adjacency(carving: Carving) -> Adjacency:
     """See `Carving.adjacency`."""
-    adjacency = match_facets(carving, carving.facet_columns())
+    adjacency = match_facets(carving, *carving.facet_sources())
     misses = np.flatnonzero(adjacency.neighbor == UNKNOWN)
     if carving.complete and len(misses):
         facet = int(misses[0])
@@ -171,7 +170,7 @@ def find_adjacency(carving: Carving) -> Adjacency:
     return adjacency
 
 
-def match_facets(carving: Carving, facets: HalfspaceColumns) -> Adjacency:
+def match_facets(carving: Carving, offsets: IntArray, source: IntArray) -> Adjacency:
     """Look up who lies behind facets; a region that is not listed is unknown, for whatever reason.
 
     Nothing is checked: see `find_adjacency`.
@@ -179,15 +178,15 @@ def match_facets(carving: Carving, facets: HalfspaceColumns) -> Adjacency:
     program = carving.program
     if not program.n_layers:
         none = np.zeros(0, np.int64)
-        neighbor = np.full(len(facets.source), BOUNDARY)
-        starts = np.zeros(len(facets.source) + 1, np.int64)
-        return Adjacency(carving, facets.offsets, facets.source, neighbor, starts, none)
-    beyond = find_patterns(program, carving.packed, facets.offsets, facets.source)
+        neighbor = np.full(len(source), BOUNDARY)
+        starts = np.zeros(len(source) + 1, np.int64)
+        return Adjacency(carving, offsets, source, neighbor, starts, none)
+    beyond = find_patterns(program, carving.packed, offsets, source)
     neighbor = carving.find(beyond.packed)
-    is_inner = facets.source >= 0
+    is_inner = source >= 0
     neighbor[~is_inner] = BOUNDARY
     adjacency = Adjacency(
-        carving, facets.offsets, facets.source, neighbor, beyond.carrier_offsets, beyond.carriers
+        carving, offsets, source, neighbor, beyond.carrier_offsets, beyond.carriers
     )
     misses = np.flatnonzero(is_inner & (neighbor < 0))
     neighbor[misses] = UNKNOWN

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -12,14 +13,23 @@ import numpy as np
 import numpy.typing as npt
 
 from polycarve import geometry
+from polycarve.cells import RegionCells, collect
 from polycarve.domains import Domain
-from polycarve.errors import InputError, PatternError, RegionIndexError
+from polycarve.errors import (
+    GeometryError,
+    InputError,
+    NumericalError,
+    PatternError,
+    RegionIndexError,
+)
 from polycarve.geometry import HalfspaceColumns
 from polycarve.networks import Network, codes, locating
 from polycarve.patterns import PatternTable, first_difference, rows_under
 from polycarve.region import Region
 from polycarve.shapes import Shapes, split
+from polycarve.splitting import drive
 from polycarve.splitting.facets import SplitTree
+from polycarve.splitting.method import method_named
 from polycarve.splitting.program import Program
 
 if TYPE_CHECKING:
@@ -71,11 +81,13 @@ class Carving(Sequence[Region]):
         stop_reason: str | None = None,
         n_doubtful: int = 0,
         method: str = "",
+        cells: RegionCells | None = None,
     ) -> None:
         self.network, self.domain = network, domain
         self.packed, self.points, self.point_is_interior = packed, points, point_is_interior
         self.n_layers = len(network.cut_widths) if n_layers is None else n_layers
         self.stop_reason, self.n_doubtful, self.method = stop_reason, n_doubtful, method
+        self._kept_cells = cells
         for column in (packed, points, point_is_interior):
             column.flags.writeable = False
 
@@ -308,10 +320,70 @@ class Carving(Sequence[Region]):
         """
         return self._facets
 
+    def facet_sources(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return ``offsets`` and ``source`` of `facet_columns`, which may be quicker alone."""
+        cells = self._known_cells
+        if cells is None or "_facets" in self.__dict__:
+            return self._facets.offsets, self._facets.source
+        return cells.facet_offsets, cells.source
+
     @cached_property
     def _facets(self) -> HalfspaceColumns:
+        if self._known_cells is not None:
+            return self._shapes.facets_of(self.packed, self._known_cells)
         inside = self.point_is_interior
         return self._shapes.facets(self.patterns, self.points, inside, self._tree)
+
+    def cells(self) -> RegionCells:
+        """Return the vertices and the facets of all regions, and which lie on which.
+
+        Kept by ``carve(..., keep="cells")``; else the domain is carved again, by the method
+        ``vertices``, with recording on.
+
+        Raises
+        ------
+        GeometryError
+            There are too many dimensions for cells to be kept by their vertices, or the method
+            does not find this very list again: one of doubtful regions, or with gaps.
+
+        Examples
+        --------
+        >>> import polycarve as pc
+        >>> net = pc.Network.from_arrays([[[1, 1]]], relu_last=True)
+        >>> cells = pc.carve(net, pc.Box.cube(0, 1, dim=2)).cells()
+        >>> cells.vertices.tolist(), cells.source.tolist()
+        ([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [-1, -2, -3, -4])
+        """
+        if self._cells is None:
+            raise GeometryError(
+                f"the cells of {self!r} are not to be had: they are carved again by the method "
+                f"'vertices', which takes up to 12 coordinates and has to find this very list. Use "
+                f"halfspaces()."
+            )
+        return self._cells
+
+    @cached_property
+    def _cells(self) -> RegionCells | None:
+        if self._kept_cells is not None:
+            return self._kept_cells
+        if not self._shapes.free.size or not self.program.n_layers:
+            return None
+        memory = drive.Memory(with_shapes=True)
+        limits = drive.Limits(max_regions=max(1, len(self)))
+        try:
+            drive.run(self.program, method_named("vertices"), sink=memory, limits=limits)
+        except (InputError, NumericalError):
+            return None
+        leaves = memory.collect(self.program)
+        same = np.array_equal(leaves.packed, self.packed)
+        return collect(self.program, leaves.shapes) if same and leaves.shapes is not None else None
+
+    @property
+    def _known_cells(self) -> RegionCells | None:
+        """The cells where they are kept, or cheap to have and free of doubt."""
+        if self._kept_cells is None and (self.method != "vertices" or self.n_doubtful):
+            return None
+        return self._cells
 
     def halfspaces(self) -> HalfspaceColumns:
         """Return `Region.halfspaces` of all regions as columns.
@@ -335,6 +407,9 @@ class Carving(Sequence[Region]):
         GeometryError
             A region is unbounded, or the dimension is out of reach.
         """
+        cells = self._known_cells
+        if cells is not None and self.domain.is_bounded:
+            return cells.vertex_offsets, cells.vertices
         corners = [
             self._shapes.embedded(self._shapes.vertices(part, point))
             for part, point in zip(split(self._facets), self.points, strict=True)
@@ -347,6 +422,12 @@ class Carving(Sequence[Region]):
         if not self._shapes.free.size:
             return np.ones(len(self))
         volumes = np.full(len(self), np.inf)
+        cells = self._known_cells
+        if cells is not None and self.domain.is_bounded:
+            corners = cells.vertices[:, self._shapes.free]
+            for row, (first, stop) in enumerate(pairwise(cells.vertex_offsets.tolist())):
+                volumes[row] = geometry.volume(corners[first:stop])
+            return volumes
         parts = zip(split(self._facets), self.points, self.bounded(), strict=True)
         for row, (part, point, is_bounded) in enumerate(parts):
             if is_bounded:

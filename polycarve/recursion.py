@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polycarve.carving import Carving, single_region
+from polycarve.cells import collect
 from polycarve.domains import Domain, Space, as_domain
 from polycarve.errors import InputError
 from polycarve.networks import Network, as_network, locating
@@ -33,6 +34,7 @@ def carve(
     stop_layer: int | None = None,
     workers: int = 1,
     executor: Executor | None = None,
+    keep: str | None = None,
 ) -> Carving:
     """Enumerate the activation regions of a ReLU network on a domain.
 
@@ -60,6 +62,9 @@ def carve(
     executor : concurrent.futures.Executor, optional
         Do the work there instead: a process pool, or a cluster's. `workers` then says how many
         pieces of work to keep it busy with.
+    keep : None or "cells"
+        ``"cells"`` keeps the vertices and facets of all regions for `Carving.cells` and all that
+        follows from them, by the method ``vertices``.
 
     Returns
     -------
@@ -89,10 +94,14 @@ def carve(
     (6, (6,))
     """
     network, place = _resolve(net, domain)
-    chosen = _choose(network, place, method)
+    if keep not in (None, "cells"):
+        raise InputError(f"keep is {keep!r}; 'cells', or None, is needed.")
+    if keep and method not in ("auto", "vertices"):
+        raise InputError(f"keep='cells' needs the method 'vertices', not {method!r}.")
+    chosen = _choose(network, place, "vertices" if keep else method)
     layers = _stop(network, stop_layer)
     drive.checked_workers(workers, executor)
-    memory = drive.Memory()
+    memory = drive.Memory(with_shapes=bool(keep))
     with drive.reporting(progress) as report:
         limits = drive.checked(limits)
         if place.rank == 0:
@@ -118,6 +127,7 @@ def carve(
         stop_reason=outcome.stop_reason,
         n_doubtful=outcome.n_doubtful,
         method=chosen.name,
+        cells=None if leaves.shapes is None else collect(program, leaves.shapes),
     )
 
 

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from polycarve import geometry
+from polycarve.cells import RegionCells
 from polycarve.domains import Domain, Polytope, Slice
 from polycarve.errors import GeometryError, UnboundedError
 from polycarve.geometry import Ball, HalfspaceColumns, Halfspaces
 from polycarve.networks import Network
-from polycarve.splitting.facets import SplitTree, find_facets
+from polycarve.splitting.facets import SplitTree, find_facets, find_rows
 from polycarve.splitting.program import Program, compile_program
 
 FloatArray = npt.NDArray[np.float64]
@@ -96,17 +97,30 @@ class Shapes:
                 f"region {first + int(np.argmax(failed))} is too thin for float64: no "
                 f"vertex of it can be computed."
             )
-        A, b, source = columns.rows[:, :-1], columns.rows[:, -1], columns.sources
+        return self._columns(columns.offsets, columns.sources, columns.rows)
+
+    def facets_of(self, packed: BitArray, cells: RegionCells) -> HalfspaceColumns:
+        """Return the same as `facets`, of regions whose facets are known."""
+        face_of = {side: face for face, side in enumerate(self.program.frame.sides)}
+        codes = cells.source.copy()
+        for at in np.flatnonzero(codes < 0):
+            codes[at] = -1 - face_of[-1 - int(codes[at])]
+        rows = find_rows(self.program, packed, cells.facet_offsets, codes)
+        return self._columns(cells.facet_offsets, codes, rows)
+
+    def _columns(self, offsets: IntArray, codes: IntArray, rows: FloatArray) -> HalfspaceColumns:
+        """Return facets in the domain's free coordinates, in the order of their sources."""
+        A, b = rows[:, :-1], rows[:, -1]
         if self.program.frame.is_cone:
             A, b = A[:, :-1], b - A[:, -1]
         sides = np.array(self.program.frame.sides)
-        self._restore(columns.sources, A, b)
-        source = np.where(source >= 0, source, -1 - sides[np.maximum(-1 - source, 0)])
+        self._restore(codes, A, b)
+        source = np.where(codes >= 0, codes, -1 - sides[np.maximum(-1 - codes, 0)])
         # Neurons by rising index, then sides by rising number.
         rank = np.where(source >= 0, source, self.program.n_cuts - 1 - source)
-        region = np.repeat(np.arange(len(bits)), np.diff(columns.offsets))
+        region = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         order = np.lexsort((rank, region))
-        return HalfspaceColumns(columns.offsets, A[order] + 0.0, b[order] + 0.0, source[order])
+        return HalfspaceColumns(offsets, A[order] + 0.0, b[order] + 0.0, source[order])
 
     def _restore(self, sources: IntArray, A: FloatArray, b: FloatArray) -> None:
         """Give the rows of a polytope the numbers that it was given with."""

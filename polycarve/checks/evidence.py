@@ -103,7 +103,7 @@ class Evidence:
             n_layers=carving.n_layers,
             stop_reason=carving.stop_reason or "interrupt",  # nothing is taken for granted
         )
-        return match_facets(listed, self.facets)
+        return match_facets(listed, self.facets.offsets, self.facets.source)
 
     @cached_property
     def own(self) -> tuple[Adjacency, HalfspaceColumns]:

@@ -63,6 +63,37 @@ class SplitTree:
         return offsets, np.concatenate([np.zeros(0, np.int64), *found])
 
 
+def find_rows(
+    program: Program, packed: BitArray, offsets: IntArray, sources: IntArray
+) -> FloatArray:
+    """Return the halfspaces ``[a, b]`` of regions' facets, ``(M, k + 1)``.
+
+    Parameters
+    ----------
+    program : Program
+    packed : (R, ceil(N / 8)) uint8
+    offsets : (R + 1,) int64
+        Region i has the facets ``offsets[i] .. offsets[i + 1] - 1``.
+    sources : (M,) int64
+        The cut of each, or ``-1 - face``.
+    """
+    announce(kernels.write_rows)
+    work = Workspace(program, root_dtype(program), 0)
+    rows = np.empty((len(sources), program.n_free + 1))
+    for start in range(0, len(packed), _CHUNK):
+        bits = np.unpackbits(packed[start : start + _CHUNK], axis=1, count=program.n_cuts)
+        kernels.write_rows(
+            work.problem,
+            work.forms,
+            work.cell.marks,
+            bits,
+            offsets[start : start + len(bits) + 1],
+            sources,
+            rows,
+        )
+    return rows
+
+
 def find_facets(
     program: Program,
     bits: BitArray,

@@ -154,28 +154,56 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
                 continue
             at = total + found
             found += 1
-            for j in range(k + 1):
-                halfspaces[at, j] = 0.0
-            if face < 2 * k:
-                sources[at] = -1 - face
-                halfspaces[at, face % k] = -1.0 if face < k else 1.0
-                halfspaces[at, k] = -lower[face] if face < k else upper[face - k]
-            elif face < 2 * k + n_rows:
-                sources[at] = -1 - face
-                for j in range(k):
-                    halfspaces[at, j] = -side_rows[j, face - 2 * k]
-                halfspaces[at, k] = side_rows[k, face - 2 * k]
-            else:
-                cut = cuts_of[first + face - 2 * k - n_rows]
-                sources[at] = cut
-                n = starts[layer_of[cut] + 1] - starts[layer_of[cut]]
-                column = starts[layer_of[cut]] * (k + 1) + cut - starts[layer_of[cut]]
-                for j in range(k):
-                    halfspaces[at, j] = -marks[cut] * values[column + j * n]
-                halfspaces[at, k] = marks[cut] * values[column + k * n]
+            sources[at] = -1 - face
+            if face >= 2 * k + n_rows:
+                sources[at] = cuts_of[first + face - 2 * k - n_rows]
+            _write_row(sources[at], k, lower, upper, side_rows, starts, layer_of, marks, values,
+                       halfspaces[at])
         counts[i] = found
         total += max(found, 0)
     return total
+
+
+@kernel
+def write_rows(problem, forms, marks, bits, offsets, sources, halfspaces):
+    """Write the halfspaces ``[a, b]`` of regions' facets, given by cuts or ``-1 - face``."""
+    (k, lower, upper, _, side_rows, size, _, starts, layer_of, weights, weight_starts, inputs,
+     input_starts, bias, _, _, _, _) = problem
+    values, errors, sizes = forms
+    for i in range(len(bits)):
+        changed = 0 if i == 0 else len(starts)
+        for cut in range(starts[-1]):
+            mark = ACTIVE if bits[i, cut] == 1 else INACTIVE
+            if mark != marks[cut]:
+                changed = min(changed, layer_of[cut] + 1)
+            marks[cut] = mark
+        for layer in range(changed, len(starts) - 1):
+            push_forms(layer, k, size, starts, layer_of, weights, weight_starts, inputs,
+                       input_starts, bias, marks, values, errors, sizes)
+        for at in range(offsets[i], offsets[i + 1]):
+            _write_row(sources[at], k, lower, upper, side_rows, starts, layer_of, marks, values,
+                       halfspaces[at])
+
+
+@kernel
+def _write_row(source, k, lower, upper, side_rows, starts, layer_of, marks, values, out):
+    """Write ``[a, b]``, meaning ``a @ u <= b``, of a cut or of a face ``-1 - source``."""
+    for j in range(k + 1):
+        out[j] = 0.0
+    face = -1 - source
+    if source >= 0:
+        n = starts[layer_of[source] + 1] - starts[layer_of[source]]
+        column = starts[layer_of[source]] * (k + 1) + source - starts[layer_of[source]]
+        for j in range(k):
+            out[j] = -marks[source] * values[column + j * n]
+        out[k] = marks[source] * values[column + k * n]
+    elif face < 2 * k:
+        out[face % k] = -1.0 if face < k else 1.0
+        out[k] = -lower[face] if face < k else upper[face - k]
+    else:
+        for j in range(k):
+            out[j] = -side_rows[j, face - 2 * k]
+        out[k] = side_rows[k, face - 2 * k]
 
 
 @kernel

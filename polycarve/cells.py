@@ -1,0 +1,158 @@
+"""The cells of a carving: the vertices and facets of all regions, and which lie on which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from polycarve.splitting.cells import Shapes
+from polycarve.splitting.program import Program
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+# A corner of a cut-off cone whose last coordinate is below this, relative to the others, lies at
+# infinity.
+_INFINITE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class RegionCells:
+    """All regions as polytopes, in columns.
+
+    Attributes
+    ----------
+    vertex_offsets : (R + 1,) int64
+        Region i has the rows ``vertex_offsets[i] .. vertex_offsets[i + 1] - 1`` of `vertices`.
+    vertices : (V, d) float64
+        In the domain's coordinates; in the plane, bounded regions have theirs anticlockwise. Every
+        region has its own: those shared by neighbours are there once for each.
+    is_ray : (V,) bool
+        Whether a row is not a vertex but a direction in which the region goes on for ever. Regions
+        that contain a line have no rows at all.
+    facet_offsets : (R + 1,) int64
+    source : (F,) int64
+        Where each facet comes from: a neuron's index, or ``-1 - k`` for side k of the domain; of
+        each region the neurons by rising index, then the sides.
+    incidence_offsets : (F + 1,) int64
+        Facet f has the vertices ``incidence[incidence_offsets[f] : incidence_offsets[f + 1]]``.
+    incidence : int64
+        Rows of `vertices`.
+    """
+
+    vertex_offsets: IntArray
+    vertices: FloatArray
+    is_ray: npt.NDArray[np.bool_]
+    facet_offsets: IntArray
+    source: IntArray
+    incidence_offsets: IntArray
+    incidence: IntArray
+
+    def __len__(self) -> int:
+        """Number of regions."""
+        return len(self.vertex_offsets) - 1
+
+    def __repr__(self) -> str:
+        n, m = len(self.vertices), len(self.source)
+        return f"RegionCells({len(self)} regions, {n} vertices, {m} facets)"
+
+
+def collect(program: Program, shapes: Shapes) -> RegionCells:
+    """Return what a method recorded, in the domain's coordinates."""
+    frame, n = program.frame, len(shapes.counts)
+    vertex_offsets = _offsets(shapes.counts[:, 0])
+    facet_region = np.repeat(np.arange(n), shapes.counts[:, 1])
+    links = shapes.links + np.repeat(vertex_offsets[facet_region], shapes.link_counts)
+    sides = np.array(frame.sides, dtype=np.int64)
+    code = shapes.codes
+    is_cut = code >= 0
+    side = sides[np.maximum(-1 - code, 0)]
+    source = np.where(is_cut, code, -1 - side)
+    is_real = is_cut | (side >= 0)  # the others are but the end of the cut-off
+    corners, is_ray = shapes.corners, np.zeros(len(shapes.corners), np.bool_)
+    if frame.is_cone:
+        end = code == -program.n_free  # the lower side of the last coordinate: infinity
+        reach = np.abs(corners).max(axis=1)
+        kept = _extreme(n, vertex_offsets, shapes, is_real | end, facet_region)
+        is_ray = corners[:, -1] <= _INFINITE * reach
+        scale = np.where(is_ray | ~kept, 1.0, corners[:, -1])
+        points = corners[:, :-1] / scale[:, None]
+    else:
+        kept, points = np.ones(len(corners), np.bool_), program.unframe(corners)
+    # Facets in the order of their sources, vertices in that of their angles.
+    rank = np.where(source >= 0, source, program.n_cuts - 1 - source)
+    facets = np.lexsort((rank, facet_region))
+    facets = facets[is_real[facets]]
+    order = _order(points, vertex_offsets, kept, frame.n_free == 2 and not frame.is_cone, corners)
+    place = np.full(len(corners), -1)
+    place[order] = np.arange(len(order))
+    counts = shapes.link_counts[facets]
+    moved = np.repeat(_offsets(shapes.link_counts)[facets] - _offsets(counts)[:-1], counts)
+    incidence = place[links[moved + np.arange(len(moved))]]
+    facet_of = np.repeat(np.arange(len(facets)), counts)
+    counts = np.bincount(facet_of[incidence >= 0], minlength=len(facets))
+    per_region = np.add.reduceat(kept, vertex_offsets[:-1]) if n else np.zeros(0, np.int64)
+    return RegionCells(
+        _offsets(per_region),
+        points[order],
+        is_ray[order],
+        _offsets(np.bincount(facet_region[facets], minlength=n)),
+        source[facets],
+        _offsets(counts),
+        incidence[incidence >= 0],
+    )
+
+
+def _offsets(counts: npt.NDArray[np.integer]) -> IntArray:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _order(
+    points: FloatArray,
+    offsets: IntArray,
+    kept: npt.NDArray[np.bool_],
+    is_plane: bool,
+    corners: FloatArray,
+) -> IntArray:
+    """Return the rows that stay, region by region; in the plane, each anticlockwise."""
+    rows = np.flatnonzero(kept)
+    if not is_plane:
+        return rows
+    region = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    middle = np.add.reduceat(corners, offsets[:-1]) / np.diff(offsets)[:, None]
+    x, y = (corners - middle[region]).T
+    return np.lexsort((np.arctan2(y, x), region))
+
+
+def _extreme(
+    n: int,
+    vertex_offsets: IntArray,
+    shapes: Shapes,
+    is_used: npt.NDArray[np.bool_],
+    facet_region: IntArray,
+) -> npt.NDArray[np.bool_]:
+    """Return which corners of cut-off cones lie on their extreme rays.
+
+    Those are all corners but the apex that no other corner, the apex aside, shares all facets with.
+    """
+    kept = np.zeros(len(shapes.corners), np.bool_)
+    is_apex = np.abs(shapes.corners).max(axis=1) < 0.5  # all others lie on the cut-off
+    starts = _offsets(shapes.link_counts)
+    first = np.searchsorted(facet_region, np.arange(n + 1))
+    for region in range(n):
+        v0, v1 = vertex_offsets[region : region + 2]
+        if not is_apex[v0:v1].any():
+            continue  # the cone contains a line: it has no rays, and the region no vertices
+        facets = [f for f in range(first[region], first[region + 1]) if is_used[f]]
+        on = np.zeros((len(facets), v1 - v0), np.bool_)
+        for place, f in enumerate(facets):
+            on[place, shapes.links[starts[f] : starts[f + 1]]] = True
+        others = ~is_apex[v0:v1]
+        missing = on.T.astype(np.int64) @ (~on).astype(np.int64)  # facets of v that w lacks
+        covered: npt.NDArray[np.bool_] = np.logical_and(missing == 0, others[None, :])
+        np.fill_diagonal(covered, False)
+        kept[v0:v1] = others & ~covered.any(axis=1)
+    return kept
