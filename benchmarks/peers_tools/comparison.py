@@ -56,9 +56,10 @@ class Comparison:
         if options.fresh:
             self.compile_anew()
         yield
-        for case in degenerate.CASES if options.degenerate else ():
-            self.run_degenerate(case)
-            yield
+        for case in degenerate.CASES:
+            if options.degenerate and (case.is_quick or not options.quick):
+                self.run_degenerate(case)
+                yield
         for size in options.sizes:
             for weights in options.weights:
                 self.run_size(size, weights)

@@ -24,12 +24,13 @@ class Case:
     """Hidden layers on the cube ``[-1, 1]^d``.
 
     The tests' oracle counts its regions in exact arithmetic; ``truth`` names the entry of the
-    tests' ground truths that must say the same.
+    tests' ground truths that must say the same. ``is_quick`` ones cost every tool next to nothing.
     """
 
     name: str
     layers: Layers
     truth: str = ""
+    is_quick: bool = False
 
     @property
     def dim(self) -> int:
@@ -89,10 +90,10 @@ _COPIED_NEXT = _with_copies(
 
 CASES = (
     Case("resonance arrangement in R^4", (_central(_resonance(4)),), truth="Resonance n=4"),
-    Case("braid arrangement in R^4", (_central(_braid(4)),)),
-    Case("repeated and negated neurons", (_COPIED,)),
+    Case("braid arrangement in R^4", (_central(_braid(4)),), is_quick=True),
+    Case("repeated and negated neurons", (_COPIED,), is_quick=True),
     Case("the same in two layers", (_COPIED, _COPIED_NEXT)),
-    Case("dead neuron", _and([[0, 0]], [0])),
+    Case("dead neuron", _and([[0, 0]], [0]), is_quick=True),
     Case("no biases, 2-8-8", _integers((2, 8, 8), 0, 9, biased=False)),
     Case("no biases, 2-6-6", _integers((2, 6, 6), 1, 9, biased=False)),
     Case("weights in -1, 0, 1, 2-8-8", _integers((2, 8, 8), 2, 1, biased=True)),

@@ -87,13 +87,14 @@ def _times(found: Comparison) -> list[str]:
         "## Times",
         "",
         f"Seconds on the cube [-1, 1]^d, the best of up to {options.repeats} runs, kernels "
-        f"compiled and imports done before; of {options.seeds} networks a size the median, with "
-        f"the least and the greatest in brackets. A run that takes longer than {options.limit:g} s "
-        f"is stopped: >{options.limit:g}. A dash: the tool does not give this output. Sizes are "
-        "input and hidden layers; a ReLU follows each of these; an output layer cuts nothing and "
-        "is left away. Untrained networks have torch's default initialisation, trained ones are "
-        "fitted from there to sums of waves by 20 epochs of Adam (mean square error of the last "
-        f"size: {errors}). All weights are float32 numbers, the same for every tool.",
+        "compiled and imports done before. In brackets after the median, where there are several "
+        f"networks of a size (here {options.seeds}), the least and the greatest. A run that takes "
+        f"longer than {options.limit:g} s is stopped: >{options.limit:g}. A dash: the tool does "
+        "not give this output. Under polycarve alone stands its own choice of a method. Sizes are "
+        "input and hidden layers; a ReLU follows each hidden layer; an output layer cuts nothing "
+        "and is left away. Untrained networks have torch's default initialisation; trained ones "
+        "are fitted from there to sums of waves by 20 epochs of Adam (mean square error of the "
+        f"last size: {errors}). All weights are float32 numbers, the same for every tool.",
         "",
         "What is asked from every tool:",
         "",
@@ -152,7 +153,7 @@ def _programs(found: Comparison) -> list[str]:
 def _apart(found: Comparison) -> list[str]:
     lines = []
     for tool in found.results.tools:
-        ran = [one for one in found.results.of_tool(tool) if one.import_seconds is not None]
+        ran = [one for one in found.results.of_tool(tool) if one.import_seconds]
         busy = [one.busy / one.seconds for one in ran if one.seconds and one.seconds > 0.05]
         if ran:
             is_own = tool.program == "polycarve"
@@ -161,7 +162,7 @@ def _apart(found: Comparison) -> list[str]:
             lines.append([tool.name, imported, warm, f"{max(busy):.2f}" if busy else "-"])
     heads = ["tool", "import (s)", "kernels from the cache (s)", "processor s per s, at most"]
     said = ["## Not in the times", "", *table(heads, lines)]
-    if found.fresh is not None and found.fresh.warm_seconds is not None:
+    if found.fresh is not None and found.fresh.warm_seconds:
         said += [
             "polycarve compiles its kernels on first use and keeps them. The first carving ever "
             f"waits {number(found.fresh.warm_seconds)} s for them.",

@@ -95,7 +95,7 @@ class Results:
         programs = {tool.name: tool.program for tool in self.tools}
         said = Agreement()
         for (at, name, _), one in self.measured.items():
-            if at == net and one.status == "ok" and name in programs:
+            if at == net and one.count is not None and name in programs:
                 said.counts.setdefault(programs[name], set()).add(one.count)
                 if one.digest:
                     said.digests.setdefault(programs[name], set()).add(one.digest)

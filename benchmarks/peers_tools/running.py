@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -36,14 +38,14 @@ class Measurement:
 
     status: str
     seconds: float | None = None
-    busy: float | None = None
+    busy: float = 0.0
     runs: int = 0
     memory: int | None = None
     count: int | None = None
     digest: str = ""
     details: dict[str, Any] = field(default_factory=dict)
-    import_seconds: float | None = None
-    warm_seconds: float | None = None
+    import_seconds: float = 0.0
+    warm_seconds: float = 0.0
     message: str = ""
 
 
@@ -60,7 +62,8 @@ def ask(order: dict[str, Any]) -> dict[str, Any]:
     done = subprocess.run(command, env=environment(), capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{order} failed:\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
 
 
 def measure(job: dict[str, Any], env: dict[str, str] | None = None) -> Measurement:
@@ -76,15 +79,16 @@ def measure(job: dict[str, Any], env: dict[str, str] | None = None) -> Measureme
         try:
             found = _follow(lines, job["limit"])
             if found.status == "failed" and not found.message:  # it is ending by itself
-                child.wait(timeout=30)
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(timeout=30)
         finally:
             child.kill()
             child.wait()
             reader.join()
         if found.status == "failed" and not found.message:
             errors.seek(0)
-            last = errors.read().strip().splitlines()[-1:]
-            found.message = "".join(last) or f"ended with code {child.returncode}"
+            said = re.findall(r"^[\w.]+(?:Error|Exception)\b.*", errors.read(), re.MULTILINE)
+            found.message = said[-1] if said else f"ended with code {child.returncode}"
     return found
 
 

@@ -110,12 +110,12 @@ def _megabytes(value: float) -> str:
 
 
 def _regions(results: Results, row: Row) -> str:
-    """Return polycarve's count, or that of a peer where polycarve has none."""
+    """Return polycarve's counts, or those of a peer where it has none."""
     counts = []
     for net in row.nets:
-        by_program = results.agreement(net).counts
-        if by_program:
-            counts.append(float(min(by_program.get(results.tools[0].program, {0}))))
+        said = results.agreement(net).counts
+        if said:
+            counts.append(float(min(said.get(results.tools[0].program) or min(said.values()))))
     return spread(counts, lambda value: f"{value:.0f}") if counts else "-"
 
 
@@ -140,7 +140,9 @@ def _seconds(results: Results, row: Row, tool: Tool) -> str:
     if any(one.status == "failed" for one in found):
         return "**failed: see below**"
     values = [math.inf if one.seconds is None else one.seconds for one in found]
-    return spread(values, lambda v: number(v) if math.isfinite(v) else f">{results.limit:g}")
+    cell = spread(values, lambda v: number(v) if math.isfinite(v) else f">{results.limit:g}")
+    chosen = {one.details["method"] for one in found if "method" in one.details}
+    return f"{cell}, {' or '.join(sorted(chosen))}" if tool.method == "auto" and chosen else cell
 
 
 def _ratio(results: Results, row: Row) -> str:
