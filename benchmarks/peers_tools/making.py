@@ -103,7 +103,7 @@ def make(order: dict[str, Any]) -> dict[str, Any]:
                   for W, b in layers]  # fmt: skip
         said["loss"] = loss(layers)
         hidden = layers[:-1]
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for k, (weight, bias) in enumerate(hidden):
         arrays |= {f"W{k}": weight, f"b{k}": bias}
     np.savez(order["path"], **arrays)

@@ -103,8 +103,8 @@ def _times(found: Comparison) -> list[str]:
         *times(results, found.rows),
         "Counts are in floating point, and not certified. Programs agree if they have the same "
         "number of regions; on every pattern, if the sets of patterns are the same: those that "
-        "are listed, or for affinitree and regioncam those at the points that they return. The "
-        "ratio is the median over the networks; in brackets the peer that is the best most often.",
+        "are listed, or for affinitree those at the points that it returns. The ratio is the "
+        "median over the networks; in brackets the peer that is the best most often.",
         "",
         "### Counts that differ, and failures",
         "",

@@ -121,9 +121,9 @@ class Agreement:
     def differ(self) -> bool:
         """Whether counts differ, or the lists of patterns of those programs that give them.
 
-        Patterns at the points of the other programs may be spoilt by rounding alone.
+        Patterns at affinitree's points may be spoilt by rounding alone.
         """
-        lists = [self.digests.get(program, set()) for program in ("polycarve", "HiGHS")]
+        lists = [patterns for name, patterns in self.digests.items() if name != "affinitree"]
         return len(set().union(*self.counts.values())) > 1 or len(set().union(*lists)) > 1
 
     @property

@@ -23,7 +23,7 @@ FloatArray = npt.NDArray[np.float64]
 TOLERANCE = 1e-9
 
 # Primal simplex from the last basis: faster here than the dual, since mostly objectives change.
-OPTIONS = {
+OPTIONS: dict[str, Any] = {
     "output_flag": False,
     "presolve": "off",
     "solver": "simplex",

@@ -82,8 +82,8 @@ REGIONCAM = Tool(
     module="run_regioncam",
     package="regioncam",
     jobs={output: output for output in OUTPUTS},
-    returns="a subdivision of the square into faces, with edges and vertices, in the plane only; "
-    "a face stands for a pattern, which is not read out. Points are the means of a face's "
+    returns="a subdivision of the square into faces, with edges and vertices, in the plane only. "
+    "Patterns are read from the affine maps of the faces, points are the means of a face's "
     "vertices, facets the lines through its edges",
     arithmetic="float32",
     planar=frozenset(OUTPUTS),

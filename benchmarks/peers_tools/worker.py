@@ -50,7 +50,8 @@ def main(job: dict[str, Any], say: Any) -> None:
         more = repeat + 1 < job["repeats"] and spent < job["spend"]
         line = {"event": "run", "seconds": seconds, "busy": busy, "more": more}
         if repeat == 0:
-            line["memory"] = None if before is None else peak() - before
+            after = peak()
+            line["memory"] = None if before is None or after is None else after - before
         say(line)
         if not more:
             break
