@@ -102,7 +102,7 @@ def irredundant(A: FloatArray, b: FloatArray) -> IntArray:
 def vertices(A: FloatArray, b: FloatArray, point: FloatArray) -> FloatArray:
     """Return the vertices of a bounded polytope with an interior point; irredundant rows.
 
-    In the plane they go round anticlockwise.
+    In the plane they go round anticlockwise, from where the angle about their mean is least.
     """
     A, b = _evened(A, b)
     d = A.shape[1]
@@ -110,7 +110,9 @@ def vertices(A: FloatArray, b: FloatArray, point: FloatArray) -> FloatArray:
         ends = b / A[:, 0]
         return np.sort(ends)[:, None]
     if d == 2:  # about the interior point: thin regions keep more digits
-        return np.asarray(_corners(A, b - A @ point) + point + 0.0)
+        corners = _corners(A, b - A @ point)
+        x, y = (corners - corners.mean(axis=0)).T
+        return np.asarray(corners[np.argsort(np.arctan2(y, x))] + point + 0.0)
     if d > MOST_DIMENSIONS:
         raise GeometryError(
             f"vertices and volumes are out of reach in {d} dimensions (the most is "

@@ -158,7 +158,12 @@ def test_out_of_time_says_so() -> None:
 def test_progress_grows_to_one() -> None:
     case = cases.spec()["rand_2-128-128"]
     seen: list[tuple[float, int]] = []
-    pc.carve(case.network, case.box, progress=lambda done, n: seen.append((done, n)))
+    pc.carve(
+        case.network,
+        case.box,
+        method="simplex",
+        progress=lambda done, n: seen.append((done, n)),
+    )
     assert seen == sorted(seen)
     assert seen[-1] == (pytest.approx(1.0), case.regions)
     assert len(seen) > 1
@@ -170,7 +175,7 @@ def test_interrupt_keeps_what_was_found() -> None:
     def stop(done: float, n: int) -> None:
         raise KeyboardInterrupt
 
-    part = pc.carve(case.network, case.box, progress=stop)
+    part = pc.carve(case.network, case.box, method="simplex", progress=stop)
     assert part.stop_reason == "interrupt"
     assert 0 < len(part) < case.regions
     whole = pc.carve(case.network, case.box)
@@ -254,5 +259,9 @@ def test_count_regions_of_a_carving(moons: pc.Carving) -> None:
 
 def test_select_method_says_why(moons: pc.Carving) -> None:
     choice = pc.select_method(moons.network, moons.domain)
-    assert choice.method == "simplex" == moons.method
-    assert choice.reason
+    assert choice.method == "vertices" == moons.method
+    assert "2 coordinates" in choice.reason
+    for dim, method in ((5, "vertices"), (6, "simplex")):  # and one more: the space is unbounded
+        net = pc.Network.from_arrays([np.eye(dim)], relu_last=True)
+        assert pc.select_method(net, pc.Space(dim)).method == method
+        assert pc.select_method(net, pc.Box.cube(0, 1, dim=dim)).method == "vertices"

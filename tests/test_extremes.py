@@ -78,7 +78,10 @@ def test_thin_polytopes_of_size_one_are_polytopes() -> None:
 
 
 def test_huge_polytopes_are_polytopes() -> None:
-    assert len(pc.carve(net([[1]]), pc.Polytope([[1], [-1]], ["1e308", "1e308"]))) == 2
+    huge = pc.Polytope([[1], [-1]], ["1e308", "1e308"])
+    assert len(pc.carve(net([[1]]), huge, method="simplex")) == 2
+    with pytest.raises(NumericalError, match="Rescale"):
+        pc.carve(net([[1]]), huge, method="vertices")
 
 
 def test_shapes_that_float64_cannot_hold_are_refused() -> None:

@@ -143,10 +143,10 @@ def cli(*args: str) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_ctrl_c_saves_what_was_found(tmp_path: Path, workers: str) -> None:
-    """A million regions, interrupted in the middle."""
+    """Many million regions, interrupted in the middle."""
     out = tmp_path / "part.npz"
     network = str(cases.DATA / "networks" / "rand_8-16-16.npz")
-    run = cli("carve", network, "--box", "-1", "1", "--workers", workers, "--out", str(out))
+    run = cli("carve", network, "--box", "-4", "4", "--workers", workers, "--out", str(out))
     time.sleep(4)
     assert run.poll() is None, run.stderr.read()
     run.send_signal(signal.SIGINT)
@@ -156,7 +156,7 @@ def test_ctrl_c_saves_what_was_found(tmp_path: Path, workers: str) -> None:
     part = pc.load(out)
     assert part.stop_reason == "interrupt"
     case = cases.spec()["rand_8-16-16"]
-    assert 0 < len(part) < case.regions
+    assert len(part) > 0
     # A subset of the full list: each pattern is attained inside the box, and none comes twice.
     some = np.random.default_rng(0).choice(len(part), min(len(part), 2000), replace=False)
     want = np.unpackbits(part.packed[some], axis=1, count=case.network.n_neurons)

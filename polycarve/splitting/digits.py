@@ -39,7 +39,7 @@ def exact_below(
             _quantum(constant, 1.0),
             *(_quantum(part, quanta[s - 1] if s else 1.0) for s, part in parts.items()),
         )
-        limits[layer] = 2.0 * min(float(size.min()), 1.0) * quantum if quantum else -1.0
+        limits[layer] = 2.0 * min(float(size.min(initial=1.0)), 1.0) * quantum if quantum else -1.0
         if layer == 0 and all(_is_exact(part) for part in (constant, *parts.values())):
             limits[0] = 0.0  # no error at all
         quanta.append(quantum)
