@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from polycarve.region import Region as Region
     from polycarve.splitting.drive import Limits as Limits
     from polycarve.storage import load as load
+    from polycarve.theory import bounds as bounds
 
 __version__ = "0.1.0"
 
@@ -45,6 +46,7 @@ _HOMES = {
     "Segment": "polycarve.domains",
     "Slice": "polycarve.domains",
     "Space": "polycarve.domains",
+    "bounds": "polycarve.theory",
     "carve": "polycarve.recursion",
     "count_regions": "polycarve.recursion",
     "load": "polycarve.storage",
@@ -56,8 +58,8 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "errors":
-        return import_module("polycarve.errors")
+    if name in ("errors", "theory"):
+        return import_module(f"polycarve.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'polycarve' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
