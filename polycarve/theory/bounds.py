@@ -1,10 +1,11 @@
 """Bounds on the number of activation regions: one function a theorem, exact integers.
 
 The first argument is the dimension of the domain (of a carving, ``carving.domain.rank``), the
-second the widths of the hidden layers. Upper bounds are plain integers and hold for every network
-of the architecture. A statement with a condition, as every lower bound is, returns a `Bound`: a
-value, or None with the reason. `all_bounds` puts those that need nothing but the architecture of a
-ReLU network into one table.
+second the widths of the hidden layers, each of which reads the one before (see
+`polycarve.theory.upper` for skip connections). Upper bounds are plain integers and hold for every
+network of the architecture. A statement with a condition, as every lower bound is, returns a
+`Bound`: a value, or None with the reason. `all_bounds` puts those that need nothing but the
+architecture of a ReLU network into one table.
 
 >>> import polycarve as pc
 >>> pc.bounds.serra(2, [5, 5, 5])

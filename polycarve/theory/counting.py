@@ -6,16 +6,17 @@ are inactive.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 
-def binomials(n: int, most: int) -> list[int]:
-    """Return ``C(n, 0), ..., C(n, min(n, most))``, each from the one before."""
-    row = [1]
+def binomials(n: int, most: int) -> Iterator[int]:
+    """Yield ``C(n, 0), ..., C(n, min(n, most))``, each from the one before."""
+    binomial = 1
+    yield binomial
     for j in range(min(n, most)):
-        row.append(row[-1] * (n - j) // (j + 1))
-    return row
+        binomial = binomial * (n - j) // (j + 1)
+        yield binomial
 
 
 def weighted_sum(n: int, most: int, weight: int) -> int:
@@ -41,7 +42,7 @@ def carried(dim: int, layers: Iterable[tuple[int, int, int]]) -> int:
         if counts is None:
             counts = [0] * min(dim, n) + [1]
         top = len(counts) - 1
-        row = binomials(u, min(most, top))
+        row = list(binomials(u, min(most, top)))
         up_to = list(accumulate(row))
         at_least = list(accumulate(reversed(counts)))[::-1]
         after = [0] * (top + 1)

@@ -31,7 +31,7 @@ def zaslavsky_histogram(n: int, m: int) -> list[int]:
 
 def serra_histogram(n: int, m: int) -> list[int]:
     """Return ``C(m, j)`` regions with ``j <= n`` inactive units: plugged in, it gives `serra`."""
-    row = binomials(m, n)
+    row = list(binomials(m, n))
     return [*[0] * (m + 1 - len(row)), *reversed(row)]
 
 

@@ -1,9 +1,10 @@
 """Upper bounds: what no ReLU network of an architecture exceeds, whatever its weights.
 
 They hold on every convex domain; the first argument ``n0`` is the domain's dimension
-(``carving.domain.rank``), the second the widths ``n_1, ..., n_L`` of the hidden layers. All are
-exact integers. ``Z(d, m)`` is `zaslavsky`: the most regions of ``m`` hyperplanes in dimension
-``d``.
+(``carving.domain.rank``), the second the widths ``n_1, ..., n_L`` of the hidden layers, each of
+which reads the one before: where a layer reads others too (skip connections), only `trivial` and
+`naive` hold. All are exact integers. ``Z(d, m)`` is `zaslavsky`: the most regions of ``m``
+hyperplanes in dimension ``d``.
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ def serra_recursion(n0: int, widths: Sequence[int]) -> int:
     top = min(d, ns[0])
     later = [1] * (top + 1)
     for n in reversed(ns):
-        row = binomials(n, top)
+        row = list(binomials(n, top))
         up_to = list(accumulate(row))
         # below[k]: the sum over the dimensions under k of C(n, dim) R(l + 1, dim).
         below = [0, *accumulate(row[k] * later[k] for k in range(min(n, top) + 1))]

@@ -52,7 +52,8 @@ def folding(input_dim: int, widths: Sequence[int]) -> KnownNetwork:
     Every layer but the last shares its units out among the coordinates as evenly as can be; ``p``
     units fold a coordinate into ``p`` pieces. The last layer is a simple arrangement with all
     its vertices in the cube. On ``[0, 1]^d`` the number of regions is the product of all ``p``,
-    times ``Z(d, n_L)``. Where the widths are multiples of ``d``, that is `bounds.montufar_lower`.
+    times ``Z(d, n_L)``. Where ``d``
+    divides all widths but the last, that is `bounds.montufar_lower`.
 
     Parameters
     ----------
@@ -71,15 +72,17 @@ def folding(input_dim: int, widths: Sequence[int]) -> KnownNetwork:
     >>> folding(2, [4, 4, 3]).regions, folding(2, [5, 5, 5]).regions
     (112, 576)
     """
-    note = "folded cube (Montufar et al. 2014): montufar_lower where widths are multiples of d"
+    note = (
+        "folded cube (Montufar et al. 2014): montufar_lower where d divides all but the last width"
+    )
     return _folded(input_dim, widths, plain_fold, note)
 
 
 def sharp_folding(input_dim: int, widths: Sequence[int]) -> KnownNetwork:
     """Return the same as `folding`, with ``p + 1`` pieces wherever ``p >= 3``.
 
-    On ``[0, 1]^d`` the number of regions is `bounds.uneven_split_lower`, and with it
-    `bounds.serra_lower` where that is claimed and the widths are multiples of ``d``.
+    On ``[0, 1]^d`` the number of regions is `bounds.uneven_split_lower`. That is
+    `bounds.serra_lower` where the latter is claimed and ``d`` divides all widths but the last.
 
     Parameters
     ----------
@@ -211,7 +214,7 @@ def bottleneck(input_dim: int, widths: Sequence[int]) -> KnownNetwork:
     return KnownNetwork(
         stack.network(with_output=True),
         1 + prod(n + 1 for n in ns[1:]),
-        "a first layer of one unit: the bound serra is reached, naive and naive_min_dims are not",
+        "a first layer of one unit: the bound serra",
         dim,
     )
 
