@@ -5,7 +5,8 @@ second the widths of the hidden layers, each of which reads the one before (see
 `polycarve.theory.upper` for skip connections). Upper bounds are plain integers and hold for every
 network of the architecture. A statement with a condition, as every lower bound is, returns a
 `Bound`: a value, or None with the reason. `all_bounds` puts those that need nothing but the
-architecture of a ReLU network into one table.
+architecture of a ReLU network into one table. Theorems of Serra, Tjandraatmadja and Ramalingam are
+numbered as in their text on OpenReview; the print of 2018 may number them otherwise.
 
 >>> import polycarve as pc
 >>> pc.bounds.serra(2, [5, 5, 5])

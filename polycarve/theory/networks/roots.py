@@ -25,7 +25,7 @@ def braid(n: int) -> KnownNetwork:
 
     References
     ----------
-    R. P. Stanley, *An introduction to hyperplane arrangements*, 2007, section 2.3.
+    R. P. Stanley, *An introduction to hyperplane arrangements*, 2007.
 
     Examples
     --------
@@ -47,8 +47,7 @@ def type_b(n: int) -> KnownNetwork:
 
     References
     ----------
-    J. E. Humphreys, *Reflection groups and Coxeter groups*, 1990, section 2.10 (the order of the
-    group).
+    J. E. Humphreys, *Reflection groups and Coxeter groups*, 1990 (the order of the group).
 
     Examples
     --------
