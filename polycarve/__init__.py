@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from polycarve.segments import carve_segments as carve_segments
     from polycarve.splitting.drive import Limits as Limits
     from polycarve.storage import load as load
+    from polycarve.theory import bounds as bounds
 
 __version__ = "0.1.0"
 
@@ -50,6 +51,7 @@ _HOMES = {
     "SegmentCarvings": "polycarve.segments",
     "Slice": "polycarve.domains",
     "Space": "polycarve.domains",
+    "bounds": "polycarve.theory",
     "carve": "polycarve.recursion",
     "carve_segments": "polycarve.segments",
     "check": "polycarve.checks",
@@ -64,8 +66,8 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "errors":
-        return import_module("polycarve.errors")
+    if name in ("errors", "theory"):
+        return import_module(f"polycarve.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'polycarve' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from polycarve.cli.bounds import bounds
 from polycarve.cli.carve import carve
 from polycarve.cli.demo import demo
 from polycarve.cli.graph import graph
@@ -54,5 +55,5 @@ def main() -> None:
     """Enumerate the activation regions of ReLU networks, exactly."""
 
 
-for verb in (carve, demo, graph, info):
+for verb in (bounds, carve, demo, graph, info):
     main.add_command(verb)
