@@ -52,6 +52,9 @@ LARGE = [
     "rand_2-256-256-256",
 ]
 
+# What methods count, and what one of it is called.
+UNITS = {"programs": "program", "pivots": "pivot", "splits": "split", "vertices": "vertex"}
+
 # The slow ones see this many regions, the first in order.
 FIRST = 200
 
@@ -231,8 +234,9 @@ def record_counts(benchmark: Any, regions: int, counts: dict[str, int]) -> float
         return None
     seconds = float(benchmark.stats.stats.median)
     info["us_per_region"] = round(1e6 * seconds / regions, 3)
-    info["us_per_program"] = round(1e6 * seconds / counts["programs"], 3)
-    info["us_per_pivot"] = round(1e6 * seconds / counts["pivots"], 3)
+    for units, unit in UNITS.items():
+        if units in counts:
+            info[f"us_per_{unit}"] = round(1e6 * seconds / counts[units], 3)
     return seconds
 
 
