@@ -27,4 +27,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session", autouse=True)
 def _compiled() -> None:
-    drive.run(load("moons").program, method_named("simplex"), sink=None)
+    for method in ("simplex", "vertices"):
+        drive.run(load("moons").program, method_named(method), sink=None)

@@ -52,26 +52,47 @@ LARGE = [
     "rand_2-256-256-256",
 ]
 
+# What methods count, and what one of it is called.
+UNITS = {"programs": "program", "pivots": "pivot", "splits": "split", "vertices": "vertex"}
+
 # The slow ones see this many regions, the first in order.
 FIRST = 200
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_simplex(benchmark: Any, name: str) -> None:
-    time_simplex(benchmark, name)
+    time_method(benchmark, "simplex", name)
 
 
 @pytest.mark.large
 @pytest.mark.benchmark(min_rounds=3)
 @pytest.mark.parametrize("name", LARGE)
 def test_simplex_large(benchmark: Any, name: str) -> None:
-    time_simplex(benchmark, name)
+    time_method(benchmark, "simplex", name)
 
 
-def time_simplex(benchmark: Any, name: str) -> None:
+@pytest.mark.parametrize("name", SMALL)
+def test_vertices(benchmark: Any, name: str) -> None:
+    time_vertices(benchmark, name)
+
+
+@pytest.mark.large
+@pytest.mark.benchmark(min_rounds=3)
+@pytest.mark.parametrize("name", LARGE)
+def test_vertices_large(benchmark: Any, name: str) -> None:
+    time_vertices(benchmark, name)
+
+
+def time_vertices(benchmark: Any, name: str) -> None:
+    if load(name).program.n_free > 8:
+        pytest.skip("beyond this method, or far slower than the other")
+    time_method(benchmark, "vertices", name)
+
+
+def time_method(benchmark: Any, method: str, name: str) -> None:
     case = load(name)
-    benchmark.group = f"simplex / {name}"
-    outcome = benchmark(carve_whole, case)
+    benchmark.group = f"{method} / {name}"
+    outcome = benchmark(carve_whole, case, method)
     if seconds := record_counts(benchmark, outcome.n_regions, outcome.counts):
         benchmark.extra_info["regions_per_second"] = round(outcome.n_regions / seconds)
 
@@ -198,8 +219,8 @@ def solve_warm(
     return extremes[0], extremes[1], pivots, solver.getRunTime()
 
 
-def carve_whole(case: Case) -> drive.Outcome:
-    outcome = drive.run(case.program, method_named("simplex"), sink=drive.Memory())
+def carve_whole(case: Case, method: str = "simplex") -> drive.Outcome:
+    outcome = drive.run(case.program, method_named(method), sink=drive.Memory())
     assert outcome.n_regions == case.regions
     return outcome
 
@@ -213,8 +234,9 @@ def record_counts(benchmark: Any, regions: int, counts: dict[str, int]) -> float
         return None
     seconds = float(benchmark.stats.stats.median)
     info["us_per_region"] = round(1e6 * seconds / regions, 3)
-    info["us_per_program"] = round(1e6 * seconds / counts["programs"], 3)
-    info["us_per_pivot"] = round(1e6 * seconds / counts["pivots"], 3)
+    for units, unit in UNITS.items():
+        if units in counts:
+            info[f"us_per_{unit}"] = round(1e6 * seconds / counts[units], 3)
     return seconds
 
 

@@ -249,8 +249,8 @@ def _forms(program: Program, bits: Any) -> list[tuple[Any, Any, Any]]:
         at, first, stop = path.slots_at[layer], *p.starts[layer : layer + 2]
         path.forms_at[layer] = at
         sums.begin_sums(layer, at, p.k, p.size, p.starts, p.layer_of, p.weights, p.weight_starts,
-                        p.sources, p.source_starts, p.bias, path.marks, path.forms_at, path.blur,
-                        path.sums)  # fmt: skip
+                        p.first_weights, p.sources, p.source_starts, p.bias, path.marks,
+                        path.forms_at, path.blur, path.sums)  # fmt: skip
         if layer:
             on = np.flatnonzero(marks[p.starts[layer - 1] : first] == ACTIVE) + p.starts[layer - 1]
             path.order[: len(on)] = on

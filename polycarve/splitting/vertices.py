@@ -81,7 +81,8 @@ class _Workspace:
     def __init__(self, program: Program, kept: int, *, with_shapes: bool = False) -> None:
         k, n, m = program.n_free, program.n_cuts, program.side_rows.shape[1]
         self.program = program
-        self.n_columns = max(2048, 8 << k, min(256 << k, 1 << 17)) - 8  # rows share no cache lines
+        # No power of two, so that coordinates of a vertex do not compete for places in the cache.
+        self.n_columns = max(2048, 8 << k, min(256 << k, 1 << 17)) - 8
         self.n_words = 1 + (2 * k) // 64
         self.n_listed = 4 * n + 1024
         self.n_slots = 32
@@ -168,11 +169,13 @@ class _Workspace:
     def run(self, cells: Cells, budget: int, capacity: int) -> int:
         self.counters[vertex_arrays.NEXT] = self.counters[vertex_arrays.ON_STACK] = 0
         names = ("layer", "depth", "n_rows", "fresh", "doubtful")
-        given = vertex_arrays.Given(
-            np.stack([cells[name] for name in names], axis=1).astype(np.int64),
-            np.ascontiguousarray(cells["rows"]),
-            np.ascontiguousarray(cells["marks"]),
-            np.ascontiguousarray(cells["order"]),
+        given = (
+            vertex_arrays.Given(  # copies: fields that lie askew are another type to the compiler
+                np.stack([cells[name] for name in names], axis=1).astype(np.int64),
+                cells["rows"].copy(),
+                cells["marks"].copy(),
+                cells["order"].copy(),
+            )
         )
         return int(
             subdivision.carve_cells(
@@ -190,7 +193,7 @@ class _Workspace:
         )
 
     def rest(self, cells: Cells) -> Cells:
-        """Return what is left to do: the cells on the stack, the next one first; the others."""
+        """Return what is left to do: the cells on the stack, the next one first, then others."""
         on_stack, after = (
             int(self.counters[place]) for place in (vertex_arrays.ON_STACK, vertex_arrays.NEXT)
         )

@@ -79,8 +79,8 @@ def load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, rat
             until += 1
         if below < layer or not is_fresh:
             slot = slots_at[below + 1]
-            begin_sums(below + 1, slot, k, size, starts, layer_of, weights, weight_starts, sources,
-                       source_starts, bias, marks, forms_at, blur, sums)
+            begin_sums(below + 1, slot, k, size, starts, layer_of, weights, weight_starts,
+                       first_weights, sources, source_starts, bias, marks, forms_at, blur, sums)
             add_active(below + 1, order, since, until, slot, k, starts, weights, first_weights,
                        forms_at, blur, sums)
         if below < layer:

@@ -80,8 +80,8 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
         smallest = min(smallest, size[j])
     put_sides(k, lower, upper, side_noise, size, rows, row_stride, kinds)
     forms_at[0] = 0
-    begin_sums(0, 0, k, size, starts, layer_of, weights, weight_starts, sources, source_starts,
-               bias, marks, forms_at, blur, sums)
+    begin_sums(0, 0, k, size, starts, layer_of, weights, weight_starts, first_weights, sources,
+               source_starts, bias, marks, forms_at, blur, sums)
     finish_forms(0, 0, k, size, starts, source_starts, sums, sizes, blur)
     changed = 0  # the first layer in which the pattern may differ from that of the last leaf
     while counters[NEXT] < len(g_ints) or counters[ON_STACK] > 0:
@@ -172,8 +172,8 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                     if is_fresh:
                         slot = 0
                         begin_sums(layer + 1, base, k, size, starts, layer_of, weights,
-                                   weight_starts, sources, source_starts, bias, marks, forms_at,
-                                   blur, sums)
+                                   weight_starts, first_weights, sources, source_starts, bias,
+                                   marks, forms_at, blur, sums)
                     elif n_order > known:
                         for i in range(base + slot * width, base + (slot + 1) * width):
                             sums[u(i + width)] = sums[u(i)]

@@ -17,7 +17,7 @@ FLAT, EXACT = 1, 2
 
 
 @inlined
-def begin_sums(layer, at, k, size, starts, layer_of, weights, weight_starts, sources,
+def begin_sums(layer, at, k, size, starts, layer_of, weights, weight_starts, first_weights, sources,
                source_starts, bias, marks, forms_at, blur, sums):
     """Write the part of a layer's forms that does not depend on the layer before."""
     first = starts[layer]
@@ -29,7 +29,10 @@ def begin_sums(layer, at, k, size, starts, layer_of, weights, weight_starts, sou
         sums[u(constants + i)] = bias[u(first + i)]
         sums[u(errors + i)] = GAMMA * abs(bias[u(first + i)]) if layer > 0 else 0.0
     w = weight_starts[layer]
-    for s in range(source_starts[layer], source_starts[layer + 1]):
+    stop = source_starts[layer + 1]
+    if first_weights[layer] >= 0:  # sources are in order, so those of the layer before come last
+        stop = source_starts[layer] + (first_weights[layer] - w) // n
+    for s in range(source_starts[layer], stop):
         cut = sources[s] - k
         if cut < 0:
             row = at + sources[s] * n
@@ -37,7 +40,7 @@ def begin_sums(layer, at, k, size, starts, layer_of, weights, weight_starts, sou
             for i in range(n):
                 sums[u(row + i)] += weights[u(w + i)]
                 sums[u(errors + i)] += abs(weights[u(w + i)]) * carried
-        elif layer_of[cut] < layer - 1 and marks[cut] == ACTIVE:
+        elif marks[cut] == ACTIVE:
             other = layer_of[cut]
             width = starts[other + 1] - starts[other]
             form = forms_at[other] + cut - starts[other]

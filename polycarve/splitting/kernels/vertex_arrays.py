@@ -116,8 +116,8 @@ class Out(NamedTuple):
 
 # Columns of the stack: the cell's layer and depth, its number of rows, the cut split last if the
 # cell is its active side (or -1); whether its layer is yet to be entered, whether it is doubtful;
-# its columns; the cuts to try; the slot of its sums; how many active cuts are in
-# that; where columns and lists are free.
+# its columns; where the cuts to try are, and how many; the slot of its sums, and how many active
+# cuts are in them; where columns and lists are free.
 (LAYER, DEPTH, ROWS, CUT, FRESH, DOUBTFUL, START, STOP, FIRST, COUNT, SLOT, ORDER, TOP,
  LIST_TOP) = range(14)
 
