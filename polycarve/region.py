@@ -181,7 +181,7 @@ class Region:
         >>> import polycarve as pc
         >>> net = pc.Network.from_arrays([[[1, 1]]], relu_last=True)
         >>> pc.carve(net, pc.Box.cube(0, 1, dim=2))["a"].vertices().tolist()
-        [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
+        [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
         """
         return self._shapes.embedded(self._free_vertices)
 
@@ -251,7 +251,7 @@ class Region:
         >>> import polycarve as pc
         >>> net = pc.Network.from_arrays([[[1, 0], [0, 2]]], relu_last=True)
         >>> pc.carve(net, pc.Box.cube(-1, 1, dim=2))["ia"].image(1).tolist()
-        [[0.0, 0.0], [0.0, 2.0], [0.0, 2.0], [0.0, 0.0]]
+        [[0.0, 0.0], [0.0, 0.0], [0.0, 2.0], [0.0, 2.0]]
         """
         if not isinstance(layer, (int, np.integer)) or not 0 <= layer <= len(self.widths):
             raise InputError(
