@@ -2,6 +2,8 @@
 
 import math
 
+from numpy import uint64 as u
+
 from polycarve.splitting.kernels.arrays import ACTIVE, GAMMA, TINY
 from polycarve.splitting.kernels.compilation import kernel
 
@@ -24,10 +26,10 @@ def push_forms(layer, k, size, starts, layer_of, weights, weight_starts, sources
         if source < k:
             row = base + source * n
             for i in range(n):
-                values[row + i] += weights[w + i]
+                values[u(row + i)] += weights[u(w + i)]
             if layer > 0:
                 for i in range(n):
-                    errors[first + i] += GAMMA * abs(weights[w + i]) * size[source]
+                    errors[u(first + i)] += GAMMA * abs(weights[u(w + i)]) * size[source]
         elif marks[source - k] == ACTIVE:
             cut = source - k
             other = layer_of[cut]
@@ -38,18 +40,18 @@ def push_forms(layer, k, size, starts, layer_of, weights, weight_starts, sources
                 if a != 0.0:
                     row = base + j * n
                     for i in range(n):
-                        values[row + i] += a * weights[w + i]
+                        values[u(row + i)] += a * weights[u(w + i)]
             carried = errors[cut] + GAMMA * sizes[cut]
             for i in range(n):
-                if weights[w + i] != 0.0:
-                    errors[first + i] += abs(weights[w + i]) * carried + TINY
+                if weights[u(w + i)] != 0.0:
+                    errors[u(first + i)] += abs(weights[u(w + i)]) * carried + TINY
         w += n
     for i in range(n):
         sizes[first + i] = abs(values[base + k * n + i])
     for j in range(k):
         row = base + j * n
         for i in range(n):
-            sizes[first + i] += abs(values[row + i]) * size[j]
+            sizes[u(first + i)] += abs(values[u(row + i)]) * size[j]
 
 
 @kernel
