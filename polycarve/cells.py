@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polycarve.splitting.cells import Shapes
+from polycarve.splitting.kernels.cones import mark_rays
 from polycarve.splitting.program import Program
 
 FloatArray = npt.NDArray[np.float64]
@@ -32,7 +33,7 @@ class RegionCells:
         region has its own: those shared by neighbours are there once for each.
     is_ray : (V,) bool
         Whether a row is not a vertex but a direction in which the region goes on for ever. Regions
-        that contain a line have no rows at all.
+        that contain a line have no rows at all. In float64: a vertex 1e12 away counts as a ray.
     facet_offsets : (R + 1,) int64
     source : (F,) int64
         Where each facet comes from: a neuron's index, or ``-1 - k`` for side k of the domain; of
@@ -60,6 +61,13 @@ class RegionCells:
         return f"RegionCells({len(self)} regions, {n} vertices, {m} facets)"
 
 
+def single_point(point: FloatArray) -> RegionCells:
+    """Return the cell of a domain that is one point."""
+    none, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
+    ends, no_facets = np.array([0, 1]), np.zeros(2, np.int64)
+    return RegionCells(ends, point[None], np.zeros(1, np.bool_), no_facets, none, one, none)
+
+
 def collect(program: Program, shapes: Shapes) -> RegionCells:
     """Return what a method recorded, in the domain's coordinates."""
     frame, n = program.frame, len(shapes.counts)
@@ -76,7 +84,7 @@ def collect(program: Program, shapes: Shapes) -> RegionCells:
     if frame.is_cone:
         end = code == -program.n_free  # the lower side of the last coordinate: infinity
         reach = np.abs(corners).max(axis=1)
-        kept = _extreme(n, vertex_offsets, shapes, is_real | end, facet_region)
+        kept = _extreme(vertex_offsets, shapes, is_real | end)
         is_ray = corners[:, -1] <= _INFINITE * reach
         scale = np.where(is_ray | ~kept, 1.0, corners[:, -1])
         points = corners[:, :-1] / scale[:, None]
@@ -128,31 +136,20 @@ def _order(
 
 
 def _extreme(
-    n: int,
-    vertex_offsets: IntArray,
-    shapes: Shapes,
-    is_used: npt.NDArray[np.bool_],
-    facet_region: IntArray,
+    vertex_offsets: IntArray, shapes: Shapes, is_used: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    """Return which corners of cut-off cones lie on their extreme rays.
-
-    Those are all corners but the apex that no other corner, the apex aside, shares all facets with.
-    """
+    """Return which corners of cut-off cones lie on their extreme rays."""
     kept = np.zeros(len(shapes.corners), np.bool_)
     is_apex = np.abs(shapes.corners).max(axis=1) < 0.5  # all others lie on the cut-off
-    starts = _offsets(shapes.link_counts)
-    first = np.searchsorted(facet_region, np.arange(n + 1))
-    for region in range(n):
-        v0, v1 = vertex_offsets[region : region + 2]
-        if not is_apex[v0:v1].any():
-            continue  # the cone contains a line: it has no rays, and the region no vertices
-        facets = [f for f in range(first[region], first[region + 1]) if is_used[f]]
-        on = np.zeros((len(facets), v1 - v0), np.bool_)
-        for place, f in enumerate(facets):
-            on[place, shapes.links[starts[f] : starts[f + 1]]] = True
-        others = ~is_apex[v0:v1]
-        missing = on.T.astype(np.int64) @ (~on).astype(np.int64)  # facets of v that w lacks
-        covered: npt.NDArray[np.bool_] = np.logical_and(missing == 0, others[None, :])
-        np.fill_diagonal(covered, False)
-        kept[v0:v1] = others & ~covered.any(axis=1)
+    most_corners, most_facets = shapes.counts.max(axis=0, initial=0)
+    mark_rays(
+        vertex_offsets,
+        _offsets(shapes.counts[:, 1]),
+        _offsets(shapes.link_counts),
+        shapes.links,
+        is_used,
+        is_apex,
+        np.zeros((most_facets, most_corners), np.bool_),
+        kept,
+    )
     return kept

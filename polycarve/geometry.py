@@ -157,17 +157,25 @@ def _distinct(points: FloatArray) -> FloatArray:
     return points[sorted(kept)]
 
 
+def areas(offsets: IntArray, corners: FloatArray) -> FloatArray:
+    """Return the areas of polygons: the i-th has the corners between its offsets, in order."""
+    first = offsets[:-1]
+    x, y = (corners - np.repeat(corners[first], np.diff(offsets), axis=0)).T
+    following = np.arange(1, len(corners) + 1)
+    following[offsets[1:] - 1] = first
+    found = 0.5 * np.add.reduceat(x * y[following] - x[following] * y, first)
+    if not (found > 0).all():
+        raise GeometryError(TOO_THIN)
+    return np.asarray(found)
+
+
 def volume(corners: FloatArray) -> float:
     """Return the volume of the convex hull of vertices (in the plane, in order)."""
     d = corners.shape[1]
     if d == 1:
         return float(corners.max() - corners.min())
     if d == 2:
-        x, y = (corners - corners.mean(axis=0)).T
-        area = float(0.5 * np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))
-        if not area > 0:
-            raise GeometryError(TOO_THIN)
-        return area
+        return float(areas(np.array([0, len(corners)]), corners)[0])
     hull, _, extent = _hull(corners)
     return float(hull.volume * np.prod(extent))
 

@@ -101,10 +101,11 @@ class Shapes:
 
     def facets_of(self, packed: BitArray, cells: RegionCells) -> HalfspaceColumns:
         """Return the same as `facets`, of regions whose facets are known."""
-        face_of = {side: face for face, side in enumerate(self.program.frame.sides)}
-        codes = cells.source.copy()
-        for at in np.flatnonzero(codes < 0):
-            codes[at] = -1 - face_of[-1 - int(codes[at])]
+        sides = np.array(self.program.frame.sides)
+        face_of = np.zeros(sides.max(initial=0) + 1, np.int64)
+        face_of[sides[sides >= 0]] = np.flatnonzero(sides >= 0)
+        side = np.maximum(-1 - cells.source, 0)
+        codes = np.where(cells.source >= 0, cells.source, -1 - face_of[side])
         rows = find_rows(self.program, packed, cells.facet_offsets, codes)
         return self._columns(cells.facet_offsets, codes, rows)
 

@@ -123,6 +123,24 @@ def test_regions_thinner_than_other_geometry_can_hold() -> None:
     assert carving.volumes() == pytest.approx([2, 2e-10, 2 - 2e-10], rel=1e-6)
 
 
+def test_domains_that_nothing_cuts() -> None:
+    net = pc.Network.from_arrays([[[1, 2]], [[1]]])
+    square = pc.Box.cube(0, 1, dim=2)
+    corners = [[0, 0], [1, 0], [1, 1], [0, 1]]
+    for carving in (
+        pc.carve(pc.Network.from_arrays([[[1, 2]]]), square, keep="cells"),
+        pc.carve(net, square, stop_layer=0),
+        pc.carve(net, square).at_layer(0),
+    ):
+        cells = carving.cells()
+        assert cells.vertices.tolist() == corners
+        assert cells.source.tolist() == [-1, -2, -3, -4]
+        assert carving.volumes().tolist() == [1]
+        assert carving.halfspaces().source.tolist() == [-1, -2, -3, -4]
+    point = pc.carve(net, pc.Box([0, 1], [0, 1])).cells()
+    assert (point.vertices.tolist(), len(point.source), len(point)) == ([[0, 1]], 0, 1)
+
+
 def test_what_is_refused() -> None:
     case = cases.spec()["rand_16-12"]
     carving = pc.carve(case.network, case.box, limits=pc.Limits(max_regions=5))

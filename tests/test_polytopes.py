@@ -216,7 +216,11 @@ def polytopes(draw: st.DrawFn, dim: int) -> pc.Polytope:
 
 
 @relaxed
-@given(data=st.data(), seed=st.integers(0, 10**6), method=st.sampled_from(["simplex", "highs"]))
+@given(
+    data=st.data(),
+    seed=st.integers(0, 10**6),
+    method=st.sampled_from(["simplex", "vertices", "highs"]),
+)
 def test_small_integer_networks_against_exact_arithmetic(
     data: st.DataObject, seed: int, method: str
 ) -> None:
@@ -229,14 +233,15 @@ def test_small_integer_networks_against_exact_arithmetic(
     assert right or (method == "highs" and carving.n_doubtful > 0)
 
 
+@pytest.mark.parametrize("method", ["simplex", "vertices"])
 @pytest.mark.parametrize("budget", [1, 3, 50])
-def test_interruptions_do_not_show(budget: int) -> None:
+def test_interruptions_do_not_show(budget: int, method: str) -> None:
     from polycarve.splitting.method import method_named
     from polycarve.splitting.program import compile_program
 
     domain = pc.Polytope([[3, 1], [-1, 2], [-1, -1], [0.5, -1]], [4, 3, 2, 2.5])
     program = compile_program(cases.spec()["moons"].network, domain)
-    engine = method_named("simplex")
+    engine = method_named(method)
     whole = engine.advance(program, engine.start(program), budget=10**9, capacity=10**6, keep=True)
     rest, packed, points = engine.start(program), [], []
     while len(rest):

@@ -165,7 +165,11 @@ def test_points_are_located_exactly_on_a_slice() -> None:
 
 
 @relaxed
-@given(data=st.data(), seed=st.integers(0, 10**6), method=st.sampled_from(["simplex", "highs"]))
+@given(
+    data=st.data(),
+    seed=st.integers(0, 10**6),
+    method=st.sampled_from(["simplex", "vertices", "highs"]),
+)
 def test_small_integer_networks_against_exact_arithmetic(
     data: st.DataObject, seed: int, method: str
 ) -> None:

@@ -222,7 +222,7 @@ def _exact_forms(
             values.append(z)
             continue
         repeat = np.repeat(np.arange(layer.n_units), len(act.cuts))
-        shifts = ExactArray.of(list(act.cuts) * layer.n_units)
+        shifts = ExactArray.of(list(act.cuts))[np.tile(np.arange(len(act.cuts)), layer.n_units)]
         assert z.constant is not None
         parts = {s: _matrix(part, z.size)[repeat] for s, part in z.parts.items()}
         constant = z.constant[repeat] - shifts
