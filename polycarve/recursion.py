@@ -287,14 +287,14 @@ def select_method(net: Any, domain: Any) -> MethodChoice:
     ``cvxpy``     only by name: the same with any solver of cvxpy, as in ``cvxpy:SCIPY``
     ============  ==================================================================
 
-    Times of ``simplex`` over those of ``vertices``, on random networks
+    Times of ``simplex`` over those of ``vertices``, on one random network each
     (``benchmarks/test_bench_methods.py``):
 
     ===========  ====  ====  ====  ====  ====  ====  ====
-    coordinates    2     3     4     5     6     7     8
+    coordinates     2     3     4     5     6     7     8
     ===========  ====  ====  ====  ====  ====  ====  ====
-    a box        1.8+  4.3+  7.4   2.4   1.4+  0.3+  0.2-
-    all of R^d   1.5   2.0+  2.4+  2.5   1.2   0.4-  0.3-
+    a box          11   9.4   6.4   2.9   1.5   0.3  0.06
+    all of R^d           7.3   4.0   2.1   1.2
     ===========  ====  ====  ====  ====  ====  ====  ====
 
     Examples
