@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from polycarve.carving import Carving
+from polycarve.cells import FacetSources
 from polycarve.errors import InputError, NumericalError
 from polycarve.networks import Network, codes
 from polycarve.rational import ExactArray, stack
-from polycarve.splitting.neighbors import find_patterns
+from polycarve.splitting.neighbors import find_mates, find_patterns
 
 if TYPE_CHECKING:
     from polycarve.adjacency_summary import AdjacencySummary
@@ -84,15 +85,7 @@ class Adjacency:
     @cached_property
     def mate(self) -> IntArray:
         """The same facet seen from the region behind it, ``(M,)``: a row of the columns, or -1."""
-        rows = np.flatnonzero(self.neighbor >= 0)
-        here = self.region[rows] * len(self) + self.neighbor[rows]
-        there = self.neighbor[rows] * len(self) + self.region[rows]
-        order = np.argsort(here, kind="stable")
-        at = np.searchsorted(here[order], there)
-        at[at == len(rows)] = 0
-        mate = np.full(len(self.neighbor), -1, np.int64)
-        mate[rows] = np.where(here[order[at]] == there, rows[order[at]], -1)
-        return mate
+        return find_mates(self.offsets, self.neighbor)
 
     @cached_property
     def edge_facets(self) -> IntArray:
@@ -161,7 +154,7 @@ class Adjacency:
 
 def find_adjacency(carving: Carving) -> Adjacency:
     """See `Carving.adjacency`."""
-    adjacency = match_facets(carving, *carving.facet_sources())
+    adjacency = match_facets(carving, carving.facet_sources())
     misses = np.flatnonzero(adjacency.neighbor == UNKNOWN)
     if carving.complete and len(misses):
         facet = int(misses[0])
@@ -170,18 +163,19 @@ def find_adjacency(carving: Carving) -> Adjacency:
     return adjacency
 
 
-def match_facets(carving: Carving, offsets: IntArray, source: IntArray) -> Adjacency:
+def match_facets(carving: Carving, facets: FacetSources) -> Adjacency:
     """Look up who lies behind facets; a region that is not listed is unknown, for whatever reason.
 
     Nothing is checked: see `find_adjacency`.
     """
     program = carving.program
+    offsets, source = facets.offsets, facets.source
     if not program.n_layers:
         none = np.zeros(0, np.int64)
         neighbor = np.full(len(source), BOUNDARY)
         starts = np.zeros(len(source) + 1, np.int64)
         return Adjacency(carving, offsets, source, neighbor, starts, none)
-    beyond = find_patterns(program, carving.packed, offsets, source)
+    beyond = find_patterns(program, carving.packed, offsets, source, facets.is_generic)
     neighbor = carving.find(beyond.packed)
     is_inner = source >= 0
     neighbor[~is_inner] = BOUNDARY

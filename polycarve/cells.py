@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from polycarve.splitting.cells import Shapes
 from polycarve.splitting.kernels.cones import mark_rays
+from polycarve.splitting.kernels.neighbors import sort_facets
 from polycarve.splitting.program import Program
 
 FloatArray = npt.NDArray[np.float64]
@@ -42,6 +44,9 @@ class RegionCells:
         Facet f has the vertices ``incidence[incidence_offsets[f] : incidence_offsets[f + 1]]``.
     incidence : int64
         Rows of `vertices`.
+    is_generic : (R,) bool
+        Whether each facet of a region is known to lie on the hyperplane of one neuron alone. Where
+        it is not known, others may share it.
     """
 
     vertex_offsets: IntArray
@@ -51,6 +56,7 @@ class RegionCells:
     source: IntArray
     incidence_offsets: IntArray
     incidence: IntArray
+    is_generic: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
         """Number of regions."""
@@ -65,7 +71,38 @@ def single_point(point: FloatArray) -> RegionCells:
     """Return the cell of a domain that is one point."""
     none, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
     ends, no_facets = np.array([0, 1]), np.zeros(2, np.int64)
-    return RegionCells(ends, point[None], np.zeros(1, np.bool_), no_facets, none, one, none)
+    no_ray, generic = np.zeros(1, np.bool_), np.ones(1, np.bool_)
+    return RegionCells(ends, point[None], no_ray, no_facets, none, one, none, generic)
+
+
+class FacetSources(NamedTuple):
+    """Where the facets of all regions come from: see `RegionCells`, which has the same columns."""
+
+    offsets: IntArray
+    source: IntArray
+    is_generic: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, offsets: IntArray, source: IntArray) -> FacetSources:
+        """Return them where nothing more is known."""
+        return cls(offsets, source, np.zeros(len(offsets) - 1, np.bool_))
+
+
+def collect_sources(program: Program, shapes: Shapes) -> FacetSources:
+    """Return what a method recorded of facets, without their vertices."""
+    source, is_real = _sources(program, shapes.codes)
+    region = np.repeat(np.arange(len(shapes.counts)), shapes.counts[:, 1])
+    offsets = _offsets(np.bincount(region[is_real], minlength=len(shapes.counts)))
+    source = source[is_real]
+    sort_facets(offsets, source)
+    return FacetSources(offsets, source, shapes.generic)
+
+
+def _sources(program: Program, codes: IntArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Return the neuron or the side of the domain for each code, and whether it is either."""
+    side = np.array(program.frame.sides, dtype=np.int64)[np.maximum(-1 - codes, 0)]
+    # Not real is the end of a cut-off cone.
+    return np.where(codes >= 0, codes, -1 - side), (codes >= 0) | (side >= 0)
 
 
 def collect(program: Program, shapes: Shapes) -> RegionCells:
@@ -74,15 +111,10 @@ def collect(program: Program, shapes: Shapes) -> RegionCells:
     vertex_offsets = _offsets(shapes.counts[:, 0])
     facet_region = np.repeat(np.arange(n), shapes.counts[:, 1])
     links = shapes.links + np.repeat(vertex_offsets[facet_region], shapes.link_counts)
-    sides = np.array(frame.sides, dtype=np.int64)
-    code = shapes.codes
-    is_cut = code >= 0
-    side = sides[np.maximum(-1 - code, 0)]
-    source = np.where(is_cut, code, -1 - side)
-    is_real = is_cut | (side >= 0)  # the others are but the end of the cut-off
+    source, is_real = _sources(program, shapes.codes)
     corners, is_ray = shapes.corners, np.zeros(len(shapes.corners), np.bool_)
     if frame.is_cone:
-        end = code == -program.n_free  # the lower side of the last coordinate: infinity
+        end = shapes.codes == -program.n_free  # the lower side of the last coordinate: infinity
         reach = np.abs(corners).max(axis=1)
         kept = _extreme(vertex_offsets, shapes, is_real | end)
         is_ray = corners[:, -1] <= _INFINITE * reach
@@ -111,6 +143,7 @@ def collect(program: Program, shapes: Shapes) -> RegionCells:
         source[facets],
         _offsets(counts),
         incidence[incidence >= 0],
+        shapes.generic,
     )
 
 

@@ -101,7 +101,7 @@ def carve(
     chosen = _choose(network, place, "vertices" if keep else method)
     layers = _stop(network, stop_layer)
     drive.checked_workers(workers, executor)
-    memory = drive.Memory(with_shapes=bool(keep))
+    memory = drive.Memory(keep="shapes" if keep else True)
     with drive.reporting(progress) as report:
         limits = drive.checked(limits)
         if place.rank == 0:

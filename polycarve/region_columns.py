@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polycarve import geometry
-from polycarve.cells import RegionCells, collect, single_point
+from polycarve.cells import FacetSources, RegionCells, collect, collect_sources, single_point
 from polycarve.domains import Domain
 from polycarve.errors import GeometryError, InputError, NumericalError
 from polycarve.geometry import HalfspaceColumns
@@ -17,6 +17,8 @@ from polycarve.networks import Network
 from polycarve.patterns import first_difference
 from polycarve.shapes import Shapes, split
 from polycarve.splitting import drive
+from polycarve.splitting.cells import Keep
+from polycarve.splitting.cells import Shapes as LeafShapes
 from polycarve.splitting.facets import SplitTree
 from polycarve.splitting.method import method_named
 from polycarve.splitting.program import Program, compile_program
@@ -111,12 +113,17 @@ class RegionColumns:
         """
         return self._facets
 
-    def facet_sources(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def facet_sources(self) -> FacetSources:
         """Return ``offsets`` and ``source`` of `facet_columns`, which may be quicker alone."""
-        cells = self._known_cells
-        if cells is None or "_facets" in self.__dict__:
-            return self._facets.offsets, self._facets.source
-        return cells.facet_offsets, cells.source
+        if self._kept_cells is not None or "_cells" in self.__dict__:
+            cells = self._known_cells
+            if cells is not None:
+                return FacetSources(cells.facet_offsets, cells.source, cells.is_generic)
+        elif self._is_plain and self._shapes.free.size and self.n_layers:
+            shapes = self._carve_again("facets")
+            if shapes is not None:
+                return collect_sources(self.program, shapes)
+        return FacetSources.of(self._facets.offsets, self._facets.source)
 
     @cached_property
     def _facets(self) -> HalfspaceColumns:
@@ -159,26 +166,38 @@ class RegionColumns:
             return self._kept_cells
         if not self._shapes.free.size:
             return single_point(self.points[0])
-        program, is_cut = self.program, self.n_layers > 0
-        if not is_cut:  # a neuron that is always active cuts nothing either
-            always = Network.from_arrays([[[0] * self.network.input_dim]], [[1]], relu_last=True)
-            program = compile_program(always, self.domain)
-        memory = drive.Memory(with_shapes=True)
+        shapes = self._carve_again("shapes")
+        return None if shapes is None else collect(self._recorded_program, shapes)
+
+    @property
+    def _recorded_program(self) -> Program:
+        if self.n_layers:
+            return self.program
+        # A neuron that is always active cuts nothing either.
+        always = Network.from_arrays([[[0] * self.network.input_dim]], [[1]], relu_last=True)
+        return compile_program(always, self.domain)
+
+    def _carve_again(self, keep: Keep) -> LeafShapes | None:
+        """Return what the method ``vertices`` records; None if it does not find this very list."""
+        program, memory = self._recorded_program, drive.Memory(keep=keep)
         limits = drive.Limits(max_regions=max(1, len(self)))
         try:
             drive.run(program, method_named("vertices"), sink=memory, limits=limits)
         except (InputError, NumericalError):
             return None
         leaves = memory.collect(program)
-        is_same = np.array_equal(leaves.packed, self.packed) or not is_cut
-        return collect(program, leaves.shapes) if is_same and leaves.shapes is not None else None
+        is_same = np.array_equal(leaves.packed, self.packed) or not self.n_layers
+        return leaves.shapes if is_same else None
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether vertices are cheap to have and free of doubt."""
+        return self.method == "vertices" and not self.n_doubtful
 
     @property
     def _known_cells(self) -> RegionCells | None:
         """The cells where they are kept, or cheap to have and free of doubt."""
-        if self._kept_cells is None and (self.method != "vertices" or self.n_doubtful):
-            return None
-        return self._cells
+        return self._cells if self._kept_cells is not None or self._is_plain else None
 
     def halfspaces(self) -> HalfspaceColumns:
         """Return `Region.halfspaces` of all regions as columns.

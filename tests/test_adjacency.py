@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb
 
 import networkx as nx
@@ -14,7 +14,9 @@ import pytest
 
 import polycarve as pc
 from polycarve import adjacency
+from polycarve.adjacency import match_facets
 from polycarve.adjacency_summary import diameter_interval
+from polycarve.cells import FacetSources
 from polycarve.errors import GeometryError, InputError, NumericalError
 from polycarve.faces import f_vector
 from polycarve.graph.columns import edge_columns
@@ -304,6 +306,40 @@ def test_columns_say_the_same_from_both_sides() -> None:
     assert (matrix != matrix.T).nnz == 0
     assert matrix.sum() == 2 * len(adjacency.edges)
     assert (matrix.sum(axis=1) == adjacency.degrees).all()
+
+
+@pytest.mark.parametrize("name", ["moons", "rand_2-32-32-32", "rand_3-16-16-16", "rand_4-16-16"])
+def test_trained_and_random_networks_are_generic(name: str) -> None:
+    case = cases.spec()[name]
+    found = pc.carve(case.network, case.box, method="vertices").facet_sources()
+    assert found.is_generic.mean() > 0.98
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_facets_called_generic_lie_on_one_neuron_alone(dim: int) -> None:
+    rng = np.random.default_rng(dim)
+    counts = np.zeros(2, np.int64)
+    for trial in range(150):
+        widths = [dim, *rng.integers(1, 5, rng.integers(1, 4))]
+        low = 3 if trial % 3 else 1000
+        weights = [
+            rng.integers(-low, low + 1, (n, m)) for m, n in pairwise(widths)
+        ]
+        biases = [rng.integers(-low, low + 1, n) * (trial % 2) for n in widths[1:]]
+        net = pc.Network.from_arrays(weights, biases, relu_last=True)
+        box = pc.Box.cube(-2, 2, dim=dim)
+        domain: pc.Box | pc.Space | pc.Polytope = [box, pc.Space(dim)][trial % 2]
+        if trial % 5 == 0:
+            domain = pc.Polytope([*np.eye(dim), *-np.eye(dim), [1] * dim], [2] * 2 * dim + [dim])
+        carving = pc.carve(net, domain, method="vertices", keep="cells" if trial % 4 else None)
+        known = carving.facet_sources()
+        told = match_facets(carving, known)
+        found = match_facets(carving, FacetSources.of(known.offsets, known.source))
+        assert (told.neighbor == found.neighbor).all()
+        assert (told.carriers == found.carriers).all()
+        assert (told.carrier_offsets == found.carrier_offsets).all()
+        counts += [known.is_generic.sum(), (~known.is_generic).sum()]
+    assert (counts > 100).all()  # both kinds are met
 
 
 @pytest.mark.parametrize("name", ["moons", "zero biases, three layers", "lcg seed 1 R^2"])

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from polycarve import geometry
 from polycarve.adjacency import Adjacency, match_facets
 from polycarve.carving import Carving
+from polycarve.cells import FacetSources
 from polycarve.errors import GeometryError, NumericalError
 from polycarve.geometry import HalfspaceColumns, Halfspaces
 from polycarve.networks import locating
@@ -103,7 +104,7 @@ class Evidence:
             n_layers=carving.n_layers,
             stop_reason=carving.stop_reason or "interrupt",  # nothing is taken for granted
         )
-        return match_facets(listed, self.facets.offsets, self.facets.source)
+        return match_facets(listed, FacetSources.of(self.facets.offsets, self.facets.source))
 
     @cached_property
     def own(self) -> tuple[Adjacency, HalfspaceColumns]:

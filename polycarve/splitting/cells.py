@@ -8,7 +8,7 @@
 ``depth``      int32           how often an ancestor was split; the cell weighs ``2**-depth``
 ``n_rows``     int32           how many rows the domain has, plus how many cuts split an ancestor
 ``fresh``      int32           1 before any cut of ``layer`` has been tried
-``doubtful``   int32           1 if a decision on the way was doubtful
+``doubtful``   int32           not 0 if a decision on the way was doubtful, or near to it
 ``rows``       int32 (m + N,)  the rows of the domain (``-1 - r`` for row r of m), then those
                                cuts, in order; the last one is the latest split
 ``marks``      int8 (N,)       1 active, -1 inactive, -2 zero on the cell, 0 not decided
@@ -34,16 +34,21 @@ from polycarve.splitting.program import Program
 
 Cells = npt.NDArray[np.void]
 
-Keep = bool | Literal["shapes"]
-"""Whether leaves are kept or only counted; with ``"shapes"``, their vertices and facets too."""
+Keep = bool | Literal["facets", "shapes"]
+"""Whether leaves are kept or only counted; with ``"facets"``, where their facets come from too, and
+with ``"shapes"`` their vertices besides."""
 
 
 @dataclass(frozen=True)
 class Shapes:
     """The vertices and facets of leaves, one leaf after the other, in free coordinates.
 
+    Where only facets were kept, there are no corners and no links.
+
     Attributes
     ----------
+    generic : (n,) bool
+        Whether each facet of a leaf is known to lie on the hyperplane of one cut alone.
     counts : (n, 2) int64
         How many vertices and facets each leaf has.
     corners : (V, k) float64
@@ -55,6 +60,7 @@ class Shapes:
         Which they are, counted from the first of their leaf.
     """
 
+    generic: npt.NDArray[np.bool_]
     counts: npt.NDArray[np.int64]
     corners: npt.NDArray[np.float64]
     codes: npt.NDArray[np.int64]
@@ -66,6 +72,7 @@ class Shapes:
         v, f = self.counts[:n].sum(axis=0)
         i = int(self.link_counts[:f].sum())
         return Shapes(
+            self.generic[:n],
             self.counts[:n],
             self.corners[:v],
             self.codes[:f],
@@ -76,7 +83,7 @@ class Shapes:
     @classmethod
     def joined(cls, parts: Sequence[Shapes]) -> Shapes:
         """Return the shapes of several lists of leaves as one."""
-        names = ("counts", "corners", "codes", "link_counts", "links")
+        names = ("generic", "counts", "corners", "codes", "link_counts", "links")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 

@@ -75,11 +75,7 @@ class Memory:
     """A sink that keeps everything."""
 
     chunks: list[Leaves] = field(default_factory=list)
-    with_shapes: bool = False
-
-    @property
-    def keep(self) -> Keep:
-        return "shapes" if self.with_shapes else True
+    keep: Keep = True
 
     def write(self, leaves: Leaves) -> None:
         if len(leaves):
@@ -95,7 +91,7 @@ class Memory:
         packed = np.empty((n, (program.n_cuts + 7) // 8), np.uint8)
         points, inside = np.empty((n, empty.shape[1])), np.empty(n, np.bool_)
         shapes = None
-        if self.with_shapes:
+        if isinstance(self.keep, str):
             parts = [chunk.shapes for chunk in self.chunks if chunk.shapes is not None]
             shapes = Shapes.joined(parts) if parts else None
         at = 0

@@ -16,7 +16,7 @@ from polycarve.splitting.simplex import Workspace, root_dtype
 IntArray = npt.NDArray[np.int64]
 BitArray = npt.NDArray[np.uint8]
 
-# Regions whose patterns are unpacked at a time.
+# Regions that are looked at at a time.
 _CHUNK = 1 << 14
 
 
@@ -38,7 +38,11 @@ class Beyond(NamedTuple):
 
 
 def find_patterns(
-    program: Program, packed: BitArray, offsets: IntArray, facet_cuts: IntArray
+    program: Program,
+    packed: BitArray,
+    offsets: IntArray,
+    facet_cuts: IntArray,
+    is_generic: npt.NDArray[np.bool_],
 ) -> Beyond:
     """Find the patterns behind the facets of regions.
 
@@ -50,6 +54,8 @@ def find_patterns(
         Region i has the facets ``offsets[i] .. offsets[i + 1] - 1``.
     facet_cuts : (M,) int64
         The cut that each lies on; negative for a side of the domain.
+    is_generic : (R,) bool
+        Whether each facet of a region is known to lie on one cut alone.
     """
     announce(kernels.find_patterns)
     n, k = program.n_cuts, program.n_free
@@ -66,7 +72,7 @@ def find_patterns(
     counts = np.zeros(len(facet_cuts), np.int64)
     carriers = []
     for start in range(0, len(packed), _CHUNK):
-        bits = np.unpackbits(packed[start : start + _CHUNK], axis=1, count=n)
+        regions = np.ascontiguousarray(packed[start : start + _CHUNK])
         first = offsets[start]
         last = offsets[min(start + _CHUNK, len(packed))]
         room = np.empty(int(last - first) + 64, np.int64)
@@ -76,8 +82,9 @@ def find_patterns(
                 work.forms,
                 beyond,
                 spare,
-                bits,
-                offsets[start : start + len(bits) + 1] - first,
+                regions,
+                is_generic[start : start + len(regions)],
+                offsets[start : start + len(regions) + 1] - first,
                 facet_cuts[first:last],
                 out[first:last],
                 counts[first:last],
@@ -92,3 +99,10 @@ def find_patterns(
         np.concatenate([[0], np.cumsum(counts)]),
         np.concatenate([np.zeros(0, np.int64), *carriers]),
     )
+
+
+def find_mates(offsets: IntArray, neighbors: IntArray) -> IntArray:
+    """Return the same facet seen from the region behind it, ``(M,)``; -1 where there is none."""
+    mates = np.empty(len(neighbors), np.int64)
+    kernels.find_mates(offsets, neighbors, mates)
+    return mates

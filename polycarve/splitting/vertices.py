@@ -58,7 +58,9 @@ class Vertices:
         self, program: Program, cells: Cells, *, budget: int, capacity: int, keep: Keep
     ) -> Advance:
         announce(subdivision.carve_cells)
-        work = _Workspace(program, capacity if keep else 0, with_shapes=keep == "shapes")
+        work = _Workspace(
+            program, capacity if keep else 0, recorded=keep if isinstance(keep, str) else None
+        )
         while True:
             status = work.run(cells, budget, capacity)
             if status == vertex_arrays.OVERFLOW:
@@ -78,7 +80,7 @@ class Vertices:
 class _Workspace:
     """Buffers of one call. Those whose size cannot be told grow when a kernel asks for it."""
 
-    def __init__(self, program: Program, kept: int, *, with_shapes: bool = False) -> None:
+    def __init__(self, program: Program, kept: int, recorded: str | None = None) -> None:
         k, n, m = program.n_free, program.n_cuts, program.side_rows.shape[1]
         self.program = program
         # No power of two, so that coordinates of a vertex do not compete for places in the cache.
@@ -92,8 +94,8 @@ class _Workspace:
         self.row_cuts = np.zeros(m + n + 1, np.int64)
         self.sizes, self.blur = np.empty(n), np.empty(n)
         self.stack = np.empty((n + 2, 14), np.int64)
-        self.with_shapes = with_shapes
-        self.n_links = max(1 << 16, k << (k + 4)) if with_shapes else 0
+        self.recorded = recorded
+        self.n_links = max(1 << 16, k << (k + 4)) if recorded else 0
         self.leaves = (
             np.empty((kept, packed_width(n)), np.uint8),
             np.empty((kept, k)),
@@ -128,14 +130,17 @@ class _Workspace:
             np.empty(self.n_listed, np.int32),
             self.stack,
         )
-        n_owners = len(self.row_cuts) + 1 if self.with_shapes else 0
+        n_owners = len(self.row_cuts) + 1 if self.recorded else 0
+        n_corners = self.n_links if self.recorded == "shapes" else 0
+        n_shapes = len(self.leaves[0]) if self.recorded else 0
         self.out = vertex_arrays.Out(
             *self.leaves,
-            np.empty((len(self.leaves[0]) if self.with_shapes else 0, 2), np.int64),
-            np.empty((self.n_links, k)),
+            np.empty(n_shapes, np.bool_),
+            np.empty((n_shapes, 2), np.int64),
+            np.empty((n_corners, k)),
             np.empty(self.n_links, np.int64),
-            np.empty(self.n_links, np.int64),
-            np.empty(self.n_links, np.int64),
+            np.empty(n_corners, np.int64),
+            np.empty(n_corners, np.int64),
             np.zeros((n_owners, 64 * self.n_words), np.int32),
         )
         self.room = vertex_arrays.Room(
@@ -230,6 +235,7 @@ class _Workspace:
         used = (vertex_arrays.CORNERS, vertex_arrays.FACETS, vertex_arrays.LINKS)
         v, f, i = (int(self.counters[place]) for place in used)
         return Shapes(
+            self.out.generic[:n].copy(),
             self.out.shape_counts[:n].copy(),
             self.out.corners[:v].copy(),
             self.out.codes[:f].copy(),
@@ -244,7 +250,7 @@ class _Workspace:
             self.out.packed[:n].copy(),
             self.out.points[:n].copy(),
             self.out.found[:n].copy(),
-            self.shapes(n) if self.with_shapes else None,
+            self.shapes(n) if self.recorded else None,
         )
         # The mean of a cell that rounding has made flat may lie at infinity.
         flat, points = ~leaves.inside, leaves.points

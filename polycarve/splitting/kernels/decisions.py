@@ -68,10 +68,10 @@ def settle(cuts, count, to, first, form, n, flat, limit, ratio, k, start, stop, 
            lists, z):
     """Try the cuts ``lists[cuts : cuts + count]`` on a cell; list those that cross it at `to`.
 
-    Returns how many cross, how many active cuts there are now, and how many decisions are
-    doubtful.
+    Returns how many cross, how many active cuts there are now, how many decisions are doubtful,
+    and how many cuts were not decided by clear signs alone: they may touch the cell.
     """
-    crossing, doubts = 0, 0
+    crossing, doubts, touching = 0, 0, 0
     wanted = stop - start - (1 if apex >= 0 else 0)
     for c in range(cuts, cuts + count):
         cut = lists[c]
@@ -110,6 +110,7 @@ def settle(cuts, count, to, first, form, n, flat, limit, ratio, k, start, stop, 
         elif below == wanted:
             mark = INACTIVE
         else:
+            touching += 1
             mark, is_proven = judge(sums, at, n, kind_of(flat, limit, at, n, k, sums), noise, k,
                                     start, stop, fuzz, X, centre, n_rows, rows, row_stride, kinds)
             if not is_proven:
@@ -122,7 +123,7 @@ def settle(cuts, count, to, first, form, n, flat, limit, ratio, k, start, stop, 
             if mark == ACTIVE:
                 order[n_order] = cut
                 n_order += 1
-    return crossing, n_order, doubts
+    return crossing, n_order, doubts, touching
 
 
 @inlined
@@ -173,18 +174,19 @@ def enter(first, n, form, flat, limit, ratio, k, start, stop, apex, spread, fuzz
         states[i] = INACTIVE if most[i] < -clear else states[i]
         is_plain = sizes[u(first + i)] < LARGEST and not is_special[u(first + i)]
         states[i] = states[i] if is_plain else UNCLEAR
-    crossing, doubts = 0, 0
+    crossing, doubts, touching = 0, 0, 0
     for i in range(n):
         cut = first + i
         mark = states[i]
         if mark == UNCLEAR:
             mark = np.int8(fixed[cut])
             if mark == UNKNOWN:
+                touching += 1
                 if twins[cut] >= 0:
                     marks[cut] = UNKNOWN
                     continue
                 if not sizes[cut] < LARGEST:
-                    return -1, n_order, doubts
+                    return -1, n_order, doubts, touching
                 if sizes[cut] == 0.0:
                     mark, is_proven = ZERO, not is_fed(
                         cut, k, layer_of, starts, weights, weight_starts, sources, source_starts,
@@ -210,4 +212,4 @@ def enter(first, n, form, flat, limit, ratio, k, start, stop, apex, spread, fuzz
         if mark == ACTIVE:
             order[n_order] = cut
             n_order += 1
-    return crossing, n_order, doubts
+    return crossing, n_order, doubts, touching

@@ -3,7 +3,8 @@
 On a facet's hyperplane a neuron keeps its state unless its form vanishes on all of it: the form
 is a multiple of the facet's, zero included. Just beyond, the sign of such a form is that of the
 neighbour's own affine map, which for the earliest of these neurons' layers is the region's, and for
-later ones follows from what changed before.
+later ones follows from what changed before. Where the carving saw that no other form comes near a
+facet, only the facet's own neuron changes.
 """
 
 import numpy as np
@@ -14,12 +15,13 @@ from polycarve.splitting.kernels.forms import push_forms
 
 
 @kernel
-def find_patterns(problem, forms, beyond, room, bits, offsets, facet_cuts, packed, n_carriers,
-                  carriers):
+def find_patterns(problem, forms, beyond, room, regions, generic, offsets, facet_cuts, packed,
+                  n_carriers, carriers):
     """Write the packed pattern behind each facet, and the cuts that lie on it.
 
-    Region i has the facets ``offsets[i] .. offsets[i + 1] - 1``; negative ``facet_cuts`` are sides
-    of the domain, and left alone. Returns how many carriers there are; those that have no room in
+    `regions` are the packed patterns. Region i has the facets ``offsets[i] .. offsets[i + 1] - 1``;
+    negative ``facet_cuts`` are sides of the domain, and left alone. Of `generic` regions each facet
+    lies on one cut alone. Returns how many carriers there are; those that have no room in
     `carriers` are only counted.
     """
     (k, _, _, _, _, size, ratio, starts, layer_of, weights, weight_starts, sources, source_starts,
@@ -30,16 +32,21 @@ def find_patterns(problem, forms, beyond, room, bits, offsets, facet_cuts, packe
     n_layers = len(starts) - 1
     marks, b_marks, factor, rest, is_member = room
     total = 0
-    for i in range(len(bits)):
-        changed = 0 if i == 0 else n_layers + 1
+    changed = 0
+    for i in range(len(regions)):
+        if generic[i]:
+            total = _flip(i, regions, offsets, facet_cuts, packed, n_carriers, carriers, total)
+            continue
         for cut in range(n):
-            mark = ACTIVE if bits[i, cut] == 1 else INACTIVE
+            is_active = regions[i, cut >> 3] & (128 >> (cut & 7)) != 0
+            mark = ACTIVE if is_active else INACTIVE
             if mark != marks[cut]:
                 changed = min(changed, layer_of[cut] + 1)
             marks[cut] = mark
         for layer in range(changed, n_layers):
             push_forms(layer, k, size, starts, layer_of, weights, weight_starts, sources,
                        source_starts, bias, marks, values, errors, sizes)
+        changed = n_layers + 1
         for facet in range(offsets[i], offsets[i + 1]):
             cut = facet_cuts[facet]
             n_carriers[facet] = 0
@@ -68,6 +75,57 @@ def find_patterns(problem, forms, beyond, room, bits, offsets, facet_cuts, packe
                 if b_marks[other] == ACTIVE:
                     packed[facet, other >> 3] |= np.uint8(128 >> (other & 7))
     return total
+
+
+@kernel
+def _flip(i, regions, offsets, facet_cuts, packed, n_carriers, carriers, total):
+    """Let the facet's cut alone change, at all facets of a region; return the carriers so far."""
+    for facet in range(offsets[i], offsets[i + 1]):
+        cut = facet_cuts[facet]
+        n_carriers[facet] = 0
+        if cut < 0:
+            continue
+        for byte in range(packed.shape[1]):
+            packed[facet, byte] = regions[i, byte]
+        packed[facet, cut >> 3] ^= np.uint8(128 >> (cut & 7))
+        if total < len(carriers):
+            carriers[total] = cut
+        total += 1
+        n_carriers[facet] = 1
+    return total
+
+
+@kernel
+def find_mates(offsets, neighbors, mates):
+    """Write which facet of the region behind is the same facet, seen from there; -1 if none is."""
+    for i in range(len(offsets) - 1):
+        for facet in range(offsets[i], offsets[i + 1]):
+            mates[facet] = -1
+            other = neighbors[facet]
+            if other < 0:
+                continue
+            for behind in range(offsets[other], offsets[other + 1]):
+                if neighbors[behind] == i:
+                    mates[facet] = behind
+                    break
+
+
+@kernel
+def sort_facets(offsets, sources):
+    """Sort the sources of each region's facets: neurons by rising index, then sides."""
+    for i in range(len(offsets) - 1):
+        for at in range(offsets[i] + 1, offsets[i + 1]):
+            value = sources[at]
+            place = at
+            while place > offsets[i]:
+                before = sources[place - 1]
+                # Sides are -1 - k: of two of them, the larger comes first.
+                is_later = before > value if before >= 0 and value >= 0 else before < value
+                if not is_later:
+                    break
+                sources[place] = before
+                place -= 1
+            sources[place] = value
 
 
 @kernel

@@ -45,24 +45,28 @@ def fits(start, stop, B, corners, codes, links, counters):
             used |= B[w, v]
             n_links += int(popcount(B[w, v]))
         n_facets += int(popcount(used))
-    return (counters[CORNERS] + stop - start <= corners.shape[0]
-            and counters[FACETS] + n_facets <= len(codes)
-            and counters[LINKS] + n_links <= len(links))
+    if counters[FACETS] + n_facets > len(codes):
+        return False
+    return len(corners) == 0 or (counters[CORNERS] + stop - start <= len(corners)
+                                 and counters[LINKS] + n_links <= len(links))
 
 
 @kernel
-def write_shape(leaf, k, m, start, stop, row_cuts, X, B, owners, shape_counts, corners, codes,
-                link_counts, links, counters):
+def write_shape(leaf, k, m, start, stop, row_cuts, X, B, owners, generic, shape_counts, corners,
+                codes, link_counts, links, counters):
     """Write down a leaf's vertices and its facets: where each comes from, and its vertices.
 
     A facet's source is its cut, or ``-1 - r`` for row r of the box and the domain. A bit is no
-    facet if all its vertices have another one too, unless that one comes later and is as large.
+    facet if all its vertices have another one too, unless that one comes later and is as large:
+    not to be met where nothing touched the cell.
     """
-    at = counters[CORNERS]
-    for v in range(start, stop):
-        for j in range(k):
-            corners[at + v - start, j] = X[j, v]
-    counters[CORNERS] += stop - start
+    with_vertices = len(corners) > 0
+    if with_vertices:
+        at = counters[CORNERS]
+        for v in range(start, stop):
+            for j in range(k):
+                corners[at + v - start, j] = X[j, v]
+        counters[CORNERS] += stop - start
     n_facets = 0
     for word in range(B.shape[0]):
         used = np.uint64(0)
@@ -72,18 +76,21 @@ def write_shape(leaf, k, m, start, stop, row_cuts, X, B, owners, shape_counts, c
             bit = lowest(used)
             used ^= bit
             code = _code(k, m, word, bit, row_cuts, owners)
-            if not _is_facet(k, m, word, bit, code, start, stop, row_cuts, B, owners):
+            if not generic[leaf] and not _is_facet(k, m, word, bit, code, start, stop, row_cuts, B,
+                                                   owners):
                 continue
             facet = counters[FACETS]
             codes[facet] = code
+            counters[FACETS] += 1
+            n_facets += 1
+            if not with_vertices:
+                continue
             link_counts[facet] = 0
             for v in range(start, stop):
                 if B[word, v] & bit != 0:
                     links[counters[LINKS]] = v - start
                     counters[LINKS] += 1
                     link_counts[facet] += 1
-            counters[FACETS] += 1
-            n_facets += 1
     shape_counts[leaf, 0] = stop - start
     shape_counts[leaf, 1] = n_facets
 

@@ -45,9 +45,9 @@ def cut(data, at, stride, kind, noise, k, start, stop, top, n_rows, rows, row_st
         places, near, z, share, length, spare):
     """Cut a cell in two; write both halves from column `top` on.
 
-    Returns ``(end, mid, low, slack, is_sure)``: the positive half is ``top .. mid``, the negative
-    one ``low .. end``; vertices counted as lying on the plane are within `slack` of it,
-    and `is_sure` says whether all of these do so exactly. Or `end` says why nothing was cut.
+    Returns ``(end, mid, low, on, slack, is_sure)``: the positive half is ``top .. mid``, the
+    negative one ``low .. end``; `on` vertices are counted as lying on the plane, and are within
+    `slack` of it; `is_sure` says whether they lie on it exactly. Or `end` says why nothing was cut.
     """
     n = stop - start
     norm = 0.0
@@ -73,13 +73,13 @@ def cut(data, at, stride, kind, noise, k, start, stop, top, n_rows, rows, row_st
         is_sure = (is_sure and X[k, v] == 0.0
                    and vanishes(data, at, stride, kind, k, v, X))
     if below == 0 or above == 0:
-        return (ABOVE if below == 0 else BELOW), 0, 0, slack, is_sure
+        return (ABOVE if below == 0 else BELOW), 0, 0, on, slack, is_sure
     word, bit = free_bit(start, stop, B)
     if word < 0:
-        return NO_WORD, 0, 0, slack, is_sure
+        return NO_WORD, 0, 0, on, slack, is_sure
     room = X.shape[1]
     if top + n + on > room:
-        return NO_COLUMN, 0, 0, slack, is_sure
+        return NO_COLUMN, 0, 0, on, slack, is_sure
     to = _copy(places[0], above, top, k, X, B)
     low = to
     to = _copy(places[1], on, to, k, X, B)
@@ -87,7 +87,7 @@ def cut(data, at, stride, kind, noise, k, start, stop, top, n_rows, rows, row_st
         B[word, v] |= bit
     count = _find_edges(k, start, stop, above, below, room - to - below - on, B, places, near)
     if count < 0 or to + count + below + (on + count if on > 0 else 0) > room:
-        return NO_COLUMN, 0, 0, slack, is_sure
+        return NO_COLUMN, 0, 0, on, slack, is_sure
     _write_vertices(noise, k, start, count, to, word, bit, X, B, z, places, share, length)
     pin(data, at, stride, kind, k, to, to + count, n_rows, rows, row_stride, kinds, X, length,
         spare)
@@ -105,7 +105,7 @@ def cut(data, at, stride, kind, noise, k, start, stop, top, n_rows, rows, row_st
     if on > 0:
         _forget(k, top, mid, B)
         _forget(k, low, to, B)
-    return to, mid, low, slack, is_sure
+    return to, mid, low, on, slack, is_sure
 
 
 @inlined

@@ -30,12 +30,14 @@ from polycarve.splitting.kernels.vertex_arrays import (
     STOP,
     THIN,
     TOP,
+    TOUCHED,
+    UNSURE,
     WORDS,
 )
 
 
 @kernel
-def push(top, stack, layer, depth, m, this, is_fresh, is_doubtful, start, stop, cuts, count, slot,
+def push(top, stack, layer, depth, m, this, is_fresh, doubtful, start, stop, cuts, count, slot,
          known, free, list_top):
     """Put a cell on the stack."""
     stack[top, LAYER] = layer
@@ -43,7 +45,7 @@ def push(top, stack, layer, depth, m, this, is_fresh, is_doubtful, start, stop, 
     stack[top, ROWS] = m
     stack[top, CUT] = this
     stack[top, FRESH] = 1 if is_fresh else 0
-    stack[top, DOUBTFUL] = 1 if is_doubtful else 0
+    stack[top, DOUBTFUL] = doubtful
     stack[top, START] = start
     stack[top, STOP] = stop
     stack[top, FIRST] = cuts
@@ -66,7 +68,7 @@ def load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, rat
     """
     n_layers = len(starts) - 1
     layer, depth, m = g_ints[position, 0], g_ints[position, 1], g_ints[position, 2]
-    is_fresh, is_doubtful = g_ints[position, 3] == 1, g_ints[position, 4] == 1
+    is_fresh, doubtful = g_ints[position, 3] == 1, g_ints[position, 4]
     n_order = 0
     for i in range(starts[n_layers]):
         marks[i] = g_marks[position, i]
@@ -110,7 +112,7 @@ def load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, rat
             kind = kind_of(homogeneous[of], exact_below[of], at, n, k, sums)
             noise = ratio * blur[this]
         own(r, 2 * k + r, start, stop, B, owners)
-        end, mid, low, slack, is_sure = cut(
+        end, mid, low, on, slack, is_sure = cut(
             data, at, n, kind, noise, k, start, stop, free, 2 * k + r, rows, len(kinds), kinds, X,
             B, places, near, z, share, length, spare)
         if end == NO_COLUMN:
@@ -123,7 +125,9 @@ def load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, rat
                 start, stop = low, end
             if this < 0 and not is_sure and is_fresh and layer == 0:  # once, for the whole domain
                 counters[DOUBTS] += 1
-                is_doubtful = True
+                doubtful |= UNSURE
+            if on > 0:
+                doubtful |= TOUCHED
         elif this >= 0 or end != ABOVE:
             return THIN
         put_row(2 * k + r, data, at, n, sign, kind, 2.0 * noise + slack, k, rows, len(kinds), kinds)
@@ -133,6 +137,6 @@ def load(position, k, lower, upper, side_noise, side_rows, side_kinds, size, rat
             if marks[i] == UNKNOWN and twins[i] < 0:
                 lists[count] = i
                 count += 1
-    push(0, stack, layer, depth, m, -1, is_fresh, is_doubtful, start, stop, 0, count, 0, n_order,
+    push(0, stack, layer, depth, m, -1, is_fresh, doubtful, start, stop, 0, count, 0, n_order,
          free, count)
     return DONE

@@ -51,6 +51,8 @@ from polycarve.splitting.kernels.vertex_arrays import (
     STEPS,
     STOP,
     TOP,
+    TOUCHED,
+    UNSURE,
     VERTICES,
     WORDS,
 )
@@ -71,7 +73,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
     X, B, lists, stack = arena
     z, share, length, near, places, values, spare, centre, least, most, states = room
     g_ints, g_rows, g_marks, g_order = given
-    packed, points, found, shape_counts, corners, codes, link_counts, links, owners = out
+    packed, points, found, generic, shape_counts, corners, codes, link_counts, links, owners = out
     is_recorded = len(owners) > 0
     n_layers = len(starts) - 1
     row_stride = len(kinds)
@@ -105,7 +107,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
         counters[ON_STACK] -= 1
         top = counters[ON_STACK]
         layer, depth, m = stack[top, LAYER], stack[top, DEPTH], stack[top, ROWS]
-        is_fresh, is_doubtful = stack[top, FRESH] == 1, stack[top, DOUBTFUL] == 1
+        is_fresh, doubtful = stack[top, FRESH] == 1, stack[top, DOUBTFUL]
         start, stop = stack[top, START], stack[top, STOP]
         cuts, count, slot = stack[top, FIRST], stack[top, COUNT], stack[top, SLOT]
         known, free, list_top = stack[top, ORDER], stack[top, TOP], stack[top, LIST_TOP]
@@ -148,7 +150,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                 flat, limit = homogeneous[layer] == 1, exact_below[layer]
                 apex = origin if flat else -1
                 if is_fresh:
-                    crossing, n_order, doubts = enter(
+                    crossing, n_order, doubts, touching = enter(
                         first, n, forms_at[layer], flat, limit, ratio, k, start, stop, apex,
                         spread, fuzz, X, centre, n_rows, rows, row_stride, kinds, layer_of, starts,
                         weights, weight_starts, sources, source_starts, bias, fixed, twins,
@@ -158,14 +160,17 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                         return OVERFLOW
                     counters[STEPS] += n * (stop - start) * k // 1024
                 else:
-                    crossing, n_order, doubts = settle(
+                    crossing, n_order, doubts, touching = settle(
                         cuts, count, list_top, first, forms_at[layer], n, flat, limit, ratio, k,
                         start, stop, apex, spread, fuzz, X, centre, n_rows, rows, row_stride,
                         kinds, sums, sizes, blur, marks, order, n_order, lists, z)
                 cuts, count = list_top, crossing
                 list_top += crossing
                 counters[DOUBTS] += doubts
-                is_doubtful = is_doubtful or doubts > 0
+                if doubts > 0:
+                    doubtful |= UNSURE
+                if touching > 0 or (k == 1 and apex >= 0):  # a facet may be the apex
+                    doubtful |= TOUCHED
                 if count == 0 and n_twins[layer] > 0:
                     n_order = mark_twins(first, n, twins, twin_signs, fixed, marks, order, n_order)
                 if has_next:
@@ -202,7 +207,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                     noise = ratio * blur[this]
                     kind = kind_of(flat, limit, at, n, k, sums)
                     own(m, n_rows, start, stop, B, owners)
-                    end, mid, low, slack, is_sure = cut(
+                    end, mid, low, on, slack, is_sure = cut(
                         sums, at, n, kind, noise, k, start, stop, free, n_rows, rows, row_stride,
                         kinds, X, B, places, near, z, share, length, spare)
                     if end == NO_COLUMN:
@@ -214,19 +219,21 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
             top = counters[ON_STACK]
             counters[ON_STACK] += 1
             if wanted != DONE:  # the cell goes back as it is, to be taken where there is more room
-                push(top, stack, layer, depth, m, -1, is_fresh, is_doubtful, start, stop, cuts,
+                push(top, stack, layer, depth, m, -1, is_fresh, doubtful, start, stop, cuts,
                      count, slot, n_order, free, list_top)
                 return wanted
             if not is_sure:
                 counters[DOUBTS] += 1
-                is_doubtful = True
+                doubtful |= UNSURE
+            if on > (1 if apex >= 0 else 0):
+                doubtful |= TOUCHED
             counters[SPLITS] += 1
             counters[VERTICES] += end - free
             counters[STEPS] += 1 + (stop - start) * (stop - start) // 2048
             depth += 1
             m += 1
             cuts, count = cuts + 1, count - 1
-            push(top, stack, layer, depth, m, this, False, is_doubtful, free, mid, cuts, count,
+            push(top, stack, layer, depth, m, this, False, doubtful, free, mid, cuts, count,
                  slot, known, end, list_top)
             row_cuts[m - 1] = this
             marks[this] = INACTIVE
@@ -238,7 +245,7 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
         counters[LEAVES] = leaf + 1
         progress[0] += math.ldexp(1.0, -int(depth))
         inside = inner > 0.5
-        if inside and is_doubtful:
+        if inside and doubtful & UNSURE != 0:
             # A decision on the way may be wrong: see that the point has the whole pattern.
             inside = signs_hold(k, centre, ratio, starts, forms_at, sums, sizes, blur, marks)
         if not inside:
@@ -249,7 +256,8 @@ def carve_cells(problem, path, arena, room, given, out, budget, capacity, counte
                 points[leaf, j] = centre[j]
             pack(starts[changed] >> 3, leaf, eights, packed)
             if is_recorded:
-                write_shape(leaf, k, m, start, stop, row_cuts, X, B, owners, shape_counts, corners,
-                            codes, link_counts, links, counters)
+                generic[leaf] = doubtful & TOUCHED == 0
+                write_shape(leaf, k, m, start, stop, row_cuts, X, B, owners, generic, shape_counts,
+                            corners, codes, link_counts, links, counters)
             changed = n_layers
     return DONE

@@ -103,8 +103,9 @@ class Out(NamedTuple):
     packed: Bytes
     points: Floats
     found: npt.NDArray[np.bool_]
+    generic: npt.NDArray[np.bool_]  # (leaves,) whether each facet is known to lie on one cut alone
     shape_counts: Ints  # (leaves, 2) vertices and facets of each, if shapes are asked for
-    corners: Floats  # (V, k)
+    corners: Floats  # (V, k); with no rows, only facets are written
     codes: Ints  # (F,) the source of each facet
     link_counts: Ints  # (F,) how many vertices it has
     links: Ints  # (I,) which of its cell's they are
@@ -115,11 +116,15 @@ class Out(NamedTuple):
 (STEPS, DOUBTS, LEAVES, ON_STACK, NEXT, SPLITS, VERTICES, CORNERS, FACETS, LINKS) = range(10)
 
 # Columns of the stack: the cell's layer and depth, its number of rows, the cut split last if the
-# cell is its active side (or -1); whether its layer is yet to be entered, whether it is doubtful;
+# cell is its active side (or -1); whether its layer is yet to be entered, what is doubtful of it;
 # its columns; where the cuts to try are, and how many; the slot of its sums, and how many active
 # cuts are in them; where columns and lists are free.
 (LAYER, DEPTH, ROWS, CUT, FRESH, DOUBTFUL, START, STOP, FIRST, COUNT, SLOT, ORDER, TOP,
  LIST_TOP) = range(14)
+
+# What is doubtful of a cell, as bits: a decision on the way; and whether, on the way, some cut came
+# too near a vertex to be told from one that touches, so that facets may lie on several cuts.
+UNSURE, TOUCHED = 1, 2
 
 # Why the kernel came back.
 DONE, FULL, BUDGET, OVERFLOW, THIN, COLUMNS, WORDS, LISTS, SLOTS, SHAPES = range(10)
