@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     from polycarve.splitting.drive import Limits as Limits
     from polycarve.storage import load as load
     from polycarve.theory import bounds as bounds
+    from polycarve.training import CarveCallback as CarveCallback
 
 __version__ = "0.1.0"
 
 # Loaded on first use: importing polycarve costs next to nothing.
 _HOMES = {
     "Box": "polycarve.domains",
+    "CarveCallback": "polycarve.training",
     "Carving": "polycarve.carving",
     "Limits": "polycarve.splitting.drive",
     "MethodChoice": "polycarve.recursion",
