@@ -1,0 +1,68 @@
+"""What is put on top of regions: data, the inputs that a slice goes through, codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polycarve.carving import Carving
+from polycarve.domains import Slice
+from polycarve.errors import InputError
+from polycarve.plot.canvas import PALETTE
+from polycarve.plot.windows import Polygons
+
+
+def draw_points(carving: Carving, ax: Any, points: Any, labels: Any) -> None:
+    """Put data on top, a class in each colour and shape."""
+    place = carving.domain.points(points)
+    place = place[None] if place.ndim == 1 else place
+    place = place[:, carving.domain.free]
+    if place.shape[1] == 1:
+        place = np.concatenate([place, np.zeros_like(place)], axis=1)
+    names = np.zeros(len(place)) if labels is None else np.asarray(labels)
+    if names.shape != (len(place),):
+        raise InputError(f"labels have shape {names.shape}; one for each of {len(place)} points.")
+    size = float(np.clip(3000 / max(len(place), 1), 6, 36))
+    style = {"s": size, "edgecolors": "black", "linewidths": 0.5, "zorder": 3}
+    for k, name in enumerate(np.unique(names)):
+        rows = place[names == name]
+        ax.scatter(
+            *rows.T,
+            color="white" if labels is None else PALETTE[(k + 4) % len(PALETTE)],
+            marker="os^Dv<>P"[k % 8],
+            label=None if labels is None else str(name),
+            **style,
+        )
+    if labels is not None and len(np.unique(names)) <= len(PALETTE):
+        from matplotlib.transforms import ScaledTranslation
+
+        below = ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)  # inches: under the label
+        ax.legend(
+            loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + below,
+            borderaxespad=0.0, ncols=len(PALETTE), frameon=False, fontsize="small",
+        )  # fmt: skip
+
+
+def draw_marks(carving: Carving, ax: Any, marks: Any) -> None:
+    domain = carving.domain
+    if marks is False or not isinstance(domain, Slice) or domain.dim != 2:
+        return
+    names = ("a", "b", "c") if marks is True else tuple(marks)
+    if len(names) != 3:
+        raise InputError(f"marks are {marks!r}; three names are needed, or True or False.")
+    for name, y in zip(names, ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)), strict=True):
+        if not domain.contains(np.array([y]))[0]:
+            continue
+        ax.plot(*y, "o", color="white", markeredgecolor="black", markersize=7, zorder=4)
+        note = ax.annotate(
+            str(name), y, xytext=(6, 6), textcoords="offset points", zorder=5, color="black"
+        )
+        note.set_bbox({"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.85})
+
+
+def write_codes(carving: Carving, ax: Any, parts: Polygons) -> None:
+    for region, (x, y) in zip(parts.region.tolist(), parts.centroids().tolist(), strict=True):
+        note = ax.text(x, y, carving[region].code, ha="center", va="center", fontsize=6, zorder=2)
+        note.set_bbox({"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.7})
+        note.set_clip_on(True)
