@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from polycarve.domains import Space as Space
     from polycarve.errors import PolycarveError as PolycarveError
     from polycarve.graph import write_graph as write_graph
+    from polycarve.images import image_volumes as image_volumes
     from polycarve.networks import Network as Network
     from polycarve.recursion import MethodChoice as MethodChoice
     from polycarve.recursion import carve as carve
@@ -56,6 +57,7 @@ _HOMES = {
     "carve_segments": "polycarve.segments",
     "check": "polycarve.checks",
     "count_regions": "polycarve.recursion",
+    "image_volumes": "polycarve.images",
     "load": "polycarve.storage",
     "region_at": "polycarve.recursion",
     "select_method": "polycarve.recursion",

@@ -10,16 +10,14 @@ import numpy.typing as npt
 
 from polycarve.carving import Carving
 from polycarve.errors import InputError, NumericalError
-from polycarve.networks import Layer
 from polycarve.networks.codes import code_of
-from polycarve.networks.maps import affine_maps
 from polycarve.plot.canvas import PALETTE
 from polycarve.plot.windows import spread
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-# A legend has at most so many entries; more colours than the palette has are tints of it.
+# At most so many colours are explained; more than the palette has are tints of it.
 MOST_ENTRIES = len(PALETTE)
 _TINTS = (1.0, 0.62, 0.35)
 
@@ -42,9 +40,10 @@ class Coloring:
         Whether the values are whole numbers, so that each has a colour of its own.
     palette : tuple of str, or None for a colour map
     entries : tuple of str
-        What a legend says of the first colours; empty where it would be too long.
+        What the colours stand for; empty where that would be too long.
     output : int or None
-        The unit of the output that is shown: it varies over a region.
+        The unit of the output that is shown. It varies over a region, so that `values` are not
+        known here.
     """
 
     values: FloatArray
@@ -127,24 +126,26 @@ def _output(carving: Carving, unit: int | None) -> Coloring:
     unit = unit or 0
     if not 0 <= unit < n:
         raise InputError(f"output {unit} does not exist; there are {n}, counted from 0.")
-    values = carving.network(carving.domain.embed(carving.points))[:, unit]
     label = "output" if n == 1 else f"output {unit}"
-    return Coloring(values, label, output=unit)
+    return Coloring(np.full(len(carving), np.nan), label, output=unit)
 
 
-def output_values(carving: Carving, free: FloatArray, region: IntArray, unit: int) -> FloatArray:
-    """Return one unit of the output at points of regions, by the affine maps of these."""
-    along = carving.network.along(carving.domain.embedding)
-    # A map for every region that occurs, in their order: neighbours in the list share work.
-    rows, which = np.unique(region, return_inverse=True)
-    last = along.layers[-1]
-    if last.activation is None:
-        one = Layer(last.weight[unit : unit + 1], last.bias[unit : unit + 1], None, last.inputs)
-        M = affine_maps((*along.layers[:-1], one), along.input_dim, carving.patterns[rows]).M[:, 0]
-    else:
-        M = affine_maps(along.layers, along.input_dim, carving.patterns[rows]).M[:, unit]
-    y = spread(carving, free)
-    return np.asarray((M[which, :-1] * y).sum(axis=1) + M[which, -1])
+def output_values(carving: Carving, free: FloatArray, unit: int) -> FloatArray:
+    """Return one unit of the output at points in free coordinates.
+
+    Points that the eye cannot tell apart, such as the corner that several regions share, are
+    looked up once.
+    """
+    if not len(free):
+        return np.zeros(0)
+    grid = np.round((free - free.min(axis=0)) / (1e-9 * (np.ptp(free, axis=0).max() or 1.0)))
+    order = np.lexsort(grid.T)
+    is_new = np.ones(len(free), np.bool_)
+    is_new[1:] = (grid[order[1:]] != grid[order[:-1]]).any(axis=1)
+    which = np.empty(len(free), np.int64)
+    which[order] = np.cumsum(is_new) - 1
+    inputs = carving.domain.embed(spread(carving, free[order[is_new]]))
+    return np.asarray(carving.network(inputs)[which, unit])
 
 
 def by_layer(carving: Carving, layer: int) -> Coloring:

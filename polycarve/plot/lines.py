@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from polycarve.carving import Carving
 from polycarve.errors import InputError
 from polycarve.plot.canvas import LINES
-from polycarve.plot.colors import Coloring, color_map
+from polycarve.plot.colors import Coloring, color_map, output_values
 from polycarve.plot.windows import extent, spread
 
 FloatArray = npt.NDArray[np.float64]
@@ -32,13 +33,13 @@ def draw(
     low, high = low[seen], high[seen]
     height = np.tile([0.0, 0.0, 1.0, 1.0], (len(seen), 1))
     bands = np.stack([np.stack([low, high, high, low], axis=1), height], axis=2)
+    if coloring.output is not None:
+        middle = output_values(carving, (low + high)[:, None] / 2, coloring.output)
+        coloring = replace(coloring, values=_put(middle, seen, len(carving)))
     chosen, norm = color_map(coloring, cmap)
     shown = PolyCollection(list(bands), cmap=chosen, norm=norm, alpha=0.6, edgecolor=LINES)
     shown.set(linewidth=linewidth, transform=ax.get_xaxis_transform(), zorder=1)
-    values = coloring.values[seen]
-    if coloring.output is not None:
-        values = carving.network(_inputs(carving, (low + high) / 2))[:, coloring.output]
-    shown.set_array(np.ma.masked_invalid(values))
+    shown.set_array(np.ma.masked_invalid(coloring.values[seen]))
     ax.add_collection(shown, autolim=False)
     ax.set_xlim(lower, upper)
     n_outputs = carving.network.n_outputs
@@ -66,6 +67,12 @@ def intervals(carving: Carving) -> tuple[FloatArray, FloatArray]:
     np.maximum.at(low, region[a < 0], ends[a < 0])
     np.minimum.at(high, region[a > 0], ends[a > 0])
     return low, high
+
+
+def _put(values: FloatArray, rows: npt.NDArray[np.int64], n: int) -> FloatArray:
+    column = np.full(n, np.nan)
+    column[rows] = values
+    return column
 
 
 def _inputs(carving: Carving, t: FloatArray) -> FloatArray:

@@ -25,22 +25,25 @@ def draw_points(carving: Carving, ax: Any, points: Any, labels: Any) -> None:
         raise InputError(f"labels have shape {names.shape}; one for each of {len(place)} points.")
     size = float(np.clip(3000 / max(len(place), 1), 6, 36))
     style = {"s": size, "edgecolors": "black", "linewidths": 0.5, "zorder": 3}
-    for k, name in enumerate(np.unique(names)):
+    classes = np.unique(names)
+    # Two classes stand out from regions of any colour.
+    shades = ("white", "black") if len(classes) <= 2 else PALETTE
+    for k, name in enumerate(classes):
         rows = place[names == name]
         ax.scatter(
             *rows.T,
-            color="white" if labels is None else PALETTE[(k + 4) % len(PALETTE)],
+            color=shades[k % len(shades)],
             marker="os^Dv<>P"[k % 8],
             label=None if labels is None else str(name),
             **style,
         )
-    if labels is not None and len(np.unique(names)) <= len(PALETTE):
+    if labels is not None and len(classes) <= len(PALETTE):
         from matplotlib.transforms import ScaledTranslation
 
         below = ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)  # inches: under the label
         ax.legend(
             loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + below,
-            borderaxespad=0.0, ncols=len(PALETTE), frameon=False, fontsize="small",
+            borderaxespad=0.0, ncols=len(PALETTE), frameon=False, fontsize="small", markerscale=2.0,
         )  # fmt: skip
 
 

@@ -176,7 +176,7 @@ def draw_polygons(
     cmap: Any = None,
 ) -> Any:
     """Add the polygons as one collection, and return what a colour bar belongs to."""
-    from matplotlib.collections import PolyCollection
+    from matplotlib.collections import PathCollection, PolyCollection
 
     chosen, norm = color_map(coloring, cmap)
     many = len(carving) >= _RASTERIZED
@@ -194,8 +194,8 @@ def draw_polygons(
         faces.set(edgecolor="none", antialiased=False)
         ax.add_collection(faces, autolim=False)
         if linewidth:
-            edges = PolyCollection(
-                parts.split(), facecolor="none", edgecolor=LINES, linewidth=linewidth
+            edges = PathCollection(
+                faces.get_paths(), facecolor="none", edgecolor=LINES, linewidth=linewidth
             )
             edges.set(zorder=1.2, rasterized=many)
             ax.add_collection(edges, autolim=False)
@@ -211,7 +211,7 @@ def _gradient(carving: Carving, ax: Any, parts: Polygons, unit: int, cmap: Any) 
     begin = np.concatenate([[0], np.cumsum(counts - 2)])[fans]
     second = parts.offsets[fans] + 1 + np.arange(len(fans)) - begin
     triangles = np.stack([parts.offsets[fans], second, second + 1], axis=1)
-    values = output_values(carving, parts.corners, np.repeat(parts.region, counts), unit)
+    values = output_values(carving, parts.corners, unit)
     plane = Triangulation(parts.corners[:, 0], parts.corners[:, 1], triangles)
     limits = ax.get_xlim(), ax.get_ylim()
     shown = ax.tripcolor(plane, values, shading="gouraud", cmap=cmap, zorder=0.9, rasterized=True)

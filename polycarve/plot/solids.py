@@ -8,6 +8,7 @@ anything else, and no order of painting can be wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from polycarve.carving import Carving
 from polycarve.errors import GeometryError, InputError
 from polycarve.plot.canvas import LINES
-from polycarve.plot.colors import Coloring, color_map
+from polycarve.plot.colors import Coloring, color_map, output_values
 from polycarve.plot.windows import Point, Row, Window, clip, clipped, extent, read_box, spread
 
 FloatArray = npt.NDArray[np.float64]
@@ -64,14 +65,13 @@ def draw(
         raise InputError(f'view is {view!r}; "cutaway" or "exploded" is needed.')
     window = _window(carving, bounds)
     faces = _exploded(carving, window) if view == "exploded" else _cutaway(carving, window, bounds)
-    chosen, norm = color_map(coloring, cmap)
-    shown = Poly3DCollection(faces.polygons, cmap=chosen, norm=norm, edgecolor="none")
-    values = coloring.values[faces.region]
+    coloring = replace(coloring, values=coloring.values[faces.region])
     if coloring.output is not None and faces.polygons:
         middles = np.array([polygon.mean(axis=0) for polygon in faces.polygons])
-        inputs = carving.domain.embed(spread(carving, middles))
-        values = carving.network(inputs)[:, coloring.output]
-    shown.set_array(np.ma.masked_invalid(values))
+        coloring = replace(coloring, values=output_values(carving, middles, coloring.output))
+    chosen, norm = color_map(coloring, cmap)
+    shown = Poly3DCollection(faces.polygons, cmap=chosen, norm=norm, edgecolor="none")
+    shown.set_array(np.ma.masked_invalid(coloring.values))
     many = len(faces.polygons) > 5_000
     shown.set(rasterized=many, antialiased=False)
     if view == "exploded":  # here edges are hidden with their cells
