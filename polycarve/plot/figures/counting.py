@@ -11,7 +11,7 @@ import numpy.typing as npt
 from polycarve.carving import Carving
 from polycarve.domains import Slice, Space
 from polycarve.networks import Network
-from polycarve.plot.arrangements import draw_line
+from polycarve.plot.arrangements import draw_line, line_in
 from polycarve.plot.canvas import LINES, new_figure
 from polycarve.plot.colors import Coloring
 from polycarve.plot.regions import draw_polygons

@@ -33,12 +33,9 @@ def moons() -> Any:
     left.semilogy(training.loss, color=LINES, linewidth=1.2)
     last = len(training.loss) - 1
     left.plot(last, training.loss[-1], "o", color=LINES, markersize=4)
-    left.annotate(
-        f"{training.loss[-1]:.2e}", (last, training.loss[-1]), xytext=(-8, -12), ha="right",
-        textcoords="offset points",
-    )  # fmt: skip
     left.grid(linestyle="dotted", alpha=0.8)
-    left.set(xlabel="step", ylabel="cross-entropy", title="Training, 1500 steps")
+    left.set(xlabel="step", ylabel="cross-entropy")
+    left.set_title(f"loss of the last of {last + 1} steps: {training.loss[-1]:.2e}")
 
     # The raster: the middle of every pixel. All else is exact.
     lower, upper = -3.0, 3.0
