@@ -111,7 +111,10 @@ def layer_bits(carving: Carving, layer: int) -> npt.NDArray[np.uint8]:
 def _active(carving: Carving, layer: int | None) -> Coloring:
     bits = carving.patterns if layer is None else layer_bits(carving, layer)
     where = "" if layer is None else f" in layer {layer}"
-    return Coloring(bits.sum(axis=1).astype(np.float64), f"active neurons{where}", True)
+    # Units of more pieces than two have more bits than one.
+    is_plain = carving.network.cut_widths == carving.network.widths
+    what = "active neurons" if is_plain else "cuts passed"
+    return Coloring(bits.sum(axis=1).astype(np.float64), what + where, True)
 
 
 def _output(carving: Carving, unit: int | None) -> Coloring:

@@ -55,9 +55,9 @@ def plot_graph(carving: Carving, *, ax: Any = None, bounds: Any = None, **option
             f"{carving.domain!r} has dimension {carving.domain.rank}; the graph is drawn on "
             f"planes. Carve a Slice, or write the graph for other programs: polycarve.write_graph."
         )
+    ax = axes_or_new(ax)
     from matplotlib.collections import LineCollection
 
-    ax = axes_or_new(ax)
     window = choose_window(carving, bounds, ax)
     adjacency = carving.adjacency()
     plot_regions(carving, ax=ax, bounds=bounds, **options)

@@ -10,7 +10,8 @@ from polycarve.carving import Carving
 from polycarve.errors import InputError
 from polycarve.plot import lines, solids
 from polycarve.plot.canvas import BACKGROUND, LINES, axes_or_new, line_width
-from polycarve.plot.colors import Coloring, add_key, color_map, output_values, read_color
+from polycarve.plot.colors import Coloring, add_key, color_map, read_color
+from polycarve.plot.gradients import draw_gradient
 from polycarve.plot.overlays import draw_marks, draw_points, write_codes
 from polycarve.plot.windows import (
     Polygons,
@@ -111,13 +112,17 @@ def plot_regions(
     if not isinstance(carving, Carving):
         raise InputError(f"a {type(carving).__name__} was given; a Carving is needed: carve first.")
     rank = carving.domain.rank
-    if not 1 <= rank <= 3:
+    if rank == 0:
+        raise InputError(f"{carving.domain!r} is a single point, and there is nothing to draw.")
+    if rank > 3:
         raise InputError(
             f"{carving.domain!r} has dimension {rank}, and pictures have one to three. Carve a "
             f"polycarve.Slice of it, such as Slice.through(a, b, c)."
         )
+    _check(rank, points, labels, codes, linewidth, view)
     ax = axes_or_new(ax, solid=rank == 3)
     coloring = read_color(color, carving)
+    in_view = len(carving)
     width = line_width(len(carving)) if linewidth is None else float(linewidth)
     if rank == 1:
         shown = lines.draw(carving, ax, coloring, bounds=bounds, linewidth=width, cmap=cmap)
@@ -132,10 +137,11 @@ def plot_regions(
         shown = draw_polygons(carving, ax, parts, coloring, linewidth=width, cmap=cmap)
         if codes:
             write_codes(carving, ax, parts)
+        in_view = len(parts)
     if key:
         add_key(ax, shown, coloring)
     _name_axes(carving, ax)
-    ax.set_title(title(carving))
+    ax.set_title(title(carving, in_view))
     if rank == 2:
         draw_marks(carving, ax, marks)
     if points is not None:
@@ -143,9 +149,24 @@ def plot_regions(
     return ax
 
 
-def title(carving: Carving) -> str:
+def _check(rank: int, points: Any, labels: Any, codes: bool, linewidth: Any, view: Any) -> None:
+    """Refuse what would be left out silently."""
+    if labels is not None and points is None:
+        raise InputError("labels belong to points, and none were given.")
+    if codes and rank != 2:
+        raise InputError("codes are written into regions of a plane only. Leave codes out.")
+    is_number = isinstance(linewidth, (int, float, np.number)) and linewidth >= 0
+    if linewidth is not None and not is_number:
+        raise InputError(f"linewidth is {linewidth!r}; a number of points, 0 or more, is needed.")
+    if view not in ("cutaway", "exploded"):
+        raise InputError(f'view is {view!r}; "cutaway" or "exploded" is needed.')
+
+
+def title(carving: Carving, in_view: int) -> str:
     """Return what a picture's title says: how many regions, and whether that is all."""
     many = f"{len(carving):,} activation region{'' if len(carving) == 1 else 's'}"
+    if in_view < len(carving):
+        many += f" ({in_view:,} in view)"
     if carving.complete:
         return many
     return f"at least {many}\n(incomplete: stopped by {carving.stop_reason})"
@@ -183,8 +204,8 @@ def draw_polygons(
     faces = PolyCollection(parts.split(), cmap=chosen, norm=norm, zorder=1, rasterized=many)
     faces.set_array(np.ma.masked_invalid(coloring.values[parts.region]))
     shown = faces
-    if coloring.output is not None:
-        shown = _gradient(carving, ax, parts, coloring.output, chosen)
+    if coloring.output is not None and len(parts):
+        shown = draw_gradient(carving, ax, parts, coloring.output, chosen)
         faces.set_array(None)
         faces.set_facecolor("none")
     if len(carving) < _SEAMLESS or coloring.output is not None:
@@ -199,23 +220,6 @@ def draw_polygons(
             )
             edges.set(zorder=1.2, rasterized=many)
             ax.add_collection(edges, autolim=False)
-    return shown
-
-
-def _gradient(carving: Carving, ax: Any, parts: Polygons, unit: int, cmap: Any) -> Any:
-    """Draw an output as it is, affine on every polygon: a fan of triangles each."""
-    from matplotlib.tri import Triangulation
-
-    counts = np.diff(parts.offsets)
-    fans = np.repeat(np.arange(len(parts)), np.maximum(counts - 2, 0))
-    begin = np.concatenate([[0], np.cumsum(counts - 2)])[fans]
-    second = parts.offsets[fans] + 1 + np.arange(len(fans)) - begin
-    triangles = np.stack([parts.offsets[fans], second, second + 1], axis=1)
-    values = output_values(carving, parts.corners, unit)
-    plane = Triangulation(parts.corners[:, 0], parts.corners[:, 1], triangles)
-    limits = ax.get_xlim(), ax.get_ylim()
-    shown = ax.tripcolor(plane, values, shading="gouraud", cmap=cmap, zorder=0.9, rasterized=True)
-    ax.set(xlim=limits[0], ylim=limits[1])
     return shown
 
 

@@ -61,8 +61,6 @@ def draw(
     from matplotlib.ticker import MaxNLocator
     from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
-    if view not in ("cutaway", "exploded"):
-        raise InputError(f'view is {view!r}; "cutaway" or "exploded" is needed.')
     window = _window(carving, bounds)
     faces = _exploded(carving, window) if view == "exploded" else _cutaway(carving, window, bounds)
     coloring = replace(coloring, values=coloring.values[faces.region])
@@ -196,8 +194,9 @@ def _box_rows(window: Window, plane: _Plane) -> list[Row]:
         slack = sign * (corner - plane.origin)
         for j in range(3):
             a0, a1 = (sign * plane.basis[:, j]).tolist()
-            if abs(a0) + abs(a1) > 1e-12:
-                rows.append((a0, a1, float(slack[j])))
+            if abs(a0) + abs(a1) <= 1e-12:  # along the plane: all of it is inside, or none
+                a0, a1 = 0.0, 0.0
+            rows.append((a0, a1, float(slack[j])))
     return rows
 
 

@@ -93,7 +93,8 @@ def read_box(bounds: Any, dim: int = 2) -> Window:
 def spread(carving: Carving, free: FloatArray) -> FloatArray:
     """Return points in free coordinates, by rows, in the domain's own."""
     domain = carving.domain
-    points = np.repeat(carving.points[:1], len(free), axis=0)
+    level = carving.points[:1] if len(carving) else np.zeros((1, domain.dim))
+    points = np.repeat(level, len(free), axis=0)
     points[:, domain.free] = free
     return np.asarray(points, dtype=np.float64)
 
@@ -149,7 +150,11 @@ def domain_outline(carving: Carving, window: Window | None) -> list[Point]:
 def polygons(carving: Carving, window: Window | None) -> Polygons:
     """Return the regions of a plane domain, clipped to a window if there is one."""
     if window is None:
-        offsets, corners = carving.vertices()
+        try:
+            cells = carving.cells()
+            offsets, corners = cells.vertex_offsets, cells.vertices
+        except GeometryError:  # not all lists can be carved again
+            offsets, corners = carving.vertices()
         return Polygons(np.arange(len(carving)), offsets, corners[:, carving.domain.free])
     return clipped(carving, window.corners, np.arange(len(carving)))
 

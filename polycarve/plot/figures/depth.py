@@ -77,7 +77,7 @@ def draw_space(ax: Any, whole: Carving, layer: int) -> None:
     for k, (w, b) in enumerate(zip(part.weight.float64, part.bias.float64, strict=True)):
         name = f"$H_{{{2 * layer - 1 + k}}}$"
         draw_line(ax, w, float(b), color=NEURON_COLORS[k], name=name, at=0.35 + 0.3 * k)
-    where = "inputs" if layer == 1 else f"the space after layer {layer - 1}"
+    where = "the inputs" if layer == 1 else f"the space after layer {layer - 1}"
     ax.set_title(f"layer {layer} sees {where}", fontsize="medium")
 
 

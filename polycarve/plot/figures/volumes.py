@@ -17,7 +17,7 @@ from polycarve.recursion import carve
 
 def volumes() -> Any:
     """Return the figure of both shares of every region, for two networks."""
-    figure = new_figure(9.0, 4.9)
+    figure = new_figure(9.0, 5.7)
     left, right = figure.subplots(1, 2)
     draw_shares(left, carve(examples.fig19(), Box.cube(-4, 6, dim=2)))
     left.set_title("2-2-2-2")
