@@ -88,13 +88,13 @@ def _maps(carving: Carving) -> tuple[FloatArray, IntArray]:
     """
     network, domain = carving.network.along(carving.domain.embedding), carving.domain
     free, d = domain.free, domain.dim
-    last = network.hidden[carving.n_layers - 1] + 1 if carving.n_layers else 0
-    layers: tuple[Layer, ...] = network.layers[:last]
-    if not layers and domain.embedding is None:
-        one = np.eye(d, d + 1)[None]
-        return one, np.array([len(free)])
-    if not layers:
-        layers = network.layers[:1]  # the embedding itself
+    if not carving.n_layers:  # the inputs themselves: the directions of a slice are independent
+        one = np.eye(d, d + 1)
+        if domain.embedding is not None:
+            matrix, offset = domain.embedding
+            one = np.concatenate([matrix.float64, offset.float64[:, None]], axis=1)
+        return np.repeat(one[None], len(carving), axis=0), np.full(len(carving), len(free))
+    layers: tuple[Layer, ...] = network.layers[: network.hidden[carving.n_layers - 1] + 1]
     maps = affine_maps(layers, d, carving.patterns)
     ranks = np.empty(len(carving), np.int64)
     for k, (M, size) in enumerate(zip(maps.M, maps.size, strict=True)):

@@ -203,6 +203,7 @@ def draw_polygons(
     many = len(carving) >= _RASTERIZED
     faces = PolyCollection(parts.split(), cmap=chosen, norm=norm, zorder=1, rasterized=many)
     faces.set_array(np.ma.masked_invalid(coloring.values[parts.region]))
+    ax.add_collection(faces, autolim=False)
     shown = faces
     if coloring.output is not None and len(parts):
         shown = draw_gradient(carving, ax, parts, coloring.output, chosen)
@@ -210,16 +211,12 @@ def draw_polygons(
         faces.set_facecolor("none")
     if len(carving) < _SEAMLESS or coloring.output is not None:
         faces.set(edgecolor=LINES, linewidth=linewidth)
-        ax.add_collection(faces, autolim=False)
-    else:
-        faces.set(edgecolor="none", antialiased=False)
-        ax.add_collection(faces, autolim=False)
-        if linewidth:
-            edges = PathCollection(
-                faces.get_paths(), facecolor="none", edgecolor=LINES, linewidth=linewidth
-            )
-            edges.set(zorder=1.2, rasterized=many)
-            ax.add_collection(edges, autolim=False)
+        return shown
+    faces.set(edgecolor="none", antialiased=False)
+    if linewidth:
+        edges = PathCollection(faces.get_paths(), facecolor="none", edgecolor=LINES)
+        edges.set(linewidth=linewidth, zorder=1.2, rasterized=many)
+        ax.add_collection(edges, autolim=False)
     return shown
 
 

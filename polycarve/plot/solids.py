@@ -39,7 +39,7 @@ class _Plane(NamedTuple):
     normal: FloatArray
 
 
-class _Faces(NamedTuple):
+class Faces(NamedTuple):
     """Polygons in space and the region that each is a part of."""
 
     polygons: list[FloatArray]
@@ -61,8 +61,8 @@ def draw(
     from matplotlib.ticker import MaxNLocator
     from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
-    window = _window(carving, bounds)
-    faces = _exploded(carving, window) if view == "exploded" else _cutaway(carving, window, bounds)
+    window = box_seen(carving, bounds)
+    faces = exploded(carving, window) if view == "exploded" else cutaway(carving, window, bounds)
     coloring = replace(coloring, values=coloring.values[faces.region])
     if coloring.output is not None and faces.polygons:
         middles = np.array([polygon.mean(axis=0) for polygon in faces.polygons])
@@ -90,7 +90,8 @@ def draw(
     return shown
 
 
-def _window(carving: Carving, bounds: Any) -> Window:
+def box_seen(carving: Carving, bounds: Any) -> Window:
+    """Return the box that is shown."""
     if bounds is not None:
         return read_box(bounds, 3)
     if carving.domain.is_bounded:
@@ -101,11 +102,12 @@ def _window(carving: Carving, bounds: Any) -> Window:
 # ---------------------------------------------------------------------- the cut-away
 
 
-def _cutaway(carving: Carving, window: Window, bounds: Any) -> _Faces:
+def cutaway(carving: Carving, window: Window, bounds: Any) -> Faces:
+    """Return what is seen of a domain with a corner cut out: parts of its sides and of the cut."""
     middle = (window.lower + window.upper) / 2
     if not carving.domain.contains(spread(carving, middle[None]))[0]:  # a pointed polytope
         middle = carving.points[:, carving.domain.free].mean(axis=0)
-    found = _Faces([], [], [])
+    found = Faces([], [], [])
     sides = list(_domain_sides(carving))
     if not carving.domain.is_bounded or bounds is not None:
         sides += _box_sides(window)
@@ -157,7 +159,7 @@ def _add(
     carving: Carving,
     window: Window,
     plane: _Plane,
-    found: _Faces,
+    found: Faces,
     middle: FloatArray,
     *,
     is_outside: bool,
@@ -256,7 +258,8 @@ def _has_ray(cells: Any) -> npt.NDArray[np.bool_]:
 # ---------------------------------------------------------------------- pulled apart
 
 
-def _exploded(carving: Carving, window: Window) -> _Faces:
+def exploded(carving: Carving, window: Window) -> Faces:
+    """Return the facets that face the viewer, of cells moved away from the middle."""
     if not carving.domain.is_bounded:
         raise InputError(
             f"{carving.domain!r} is unbounded, so its cells cannot be pulled apart. Use "
@@ -269,7 +272,7 @@ def _exploded(carving: Carving, window: Window) -> _Faces:
         )
     cells = carving.cells()
     middle, viewer = (window.lower + window.upper) / 2, _towards_viewer()
-    found = _Faces([], [], [])
+    found = Faces([], [], [])
     free = carving.domain.free
     owner = np.repeat(np.arange(len(carving)), np.diff(cells.facet_offsets))
     for facet, (first, stop) in enumerate(pairwise(cells.incidence_offsets.tolist())):

@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from polycarve.plot.figures.classifier import moons, moons_layers
 from polycarve.plot.figures.counting import growth, lines
-from polycarve.plot.figures.depth import depth
-from polycarve.plot.figures.moons import moons, moons_layers
-from polycarve.plot.figures.volumes import volumes
+from polycarve.plot.figures.shares import volumes
+from polycarve.plot.figures.spaces import depth
 from polycarve.storage import write_aside
 
 FIGURES: dict[str, Callable[[], Any]] = {

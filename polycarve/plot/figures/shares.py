@@ -11,7 +11,7 @@ from polycarve.domains import Box
 from polycarve.images import image_volumes
 from polycarve.networks import examples
 from polycarve.plot.canvas import LINES, new_figure
-from polycarve.plot.figures.moons import moons_carving
+from polycarve.plot.figures.classifier import moons_carving
 from polycarve.recursion import carve
 
 
