@@ -32,7 +32,7 @@ _NUMBERED = ("active", "layer", "output")
 @click.option("--layer", type=int, help="Draw the coarser carving after so many layers.")
 @click.option("--layers", is_flag=True, help="One panel a layer.")
 @click.option("--graph", is_flag=True, help="Draw the region graph on top.")
-@click.option("--codes", is_flag=True, help="Write every region's code into it.")
+@click.option("--codes", is_flag=True, help="Write regions' codes into them, where they fit.")
 @click.option(
     "--bounds",
     type=float,

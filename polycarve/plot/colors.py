@@ -227,6 +227,8 @@ def color_map(coloring: Coloring, cmap: Any = None) -> tuple[Any, Any]:
 
 def add_key(ax: Any, shown: Any, coloring: Coloring) -> None:
     """Add a bar beside the axes that tells what the colours mean."""
+    from matplotlib.colors import BoundaryNorm
+
     if coloring.palette is not None and not coloring.entries:  # too many to be told
         ax.annotate(
             f"colours: {coloring.label}" if coloring.label else "",
@@ -240,12 +242,11 @@ def add_key(ax: Any, shown: Any, coloring: Coloring) -> None:
         )
         return
     bar = ax.figure.colorbar(shown, ax=ax, label=coloring.label, shrink=0.8)
-    finite = coloring.values[np.isfinite(coloring.values)]
+    if not isinstance(shown.norm, BoundaryNorm):
+        return
     if coloring.palette is not None:
         bar.set_ticks(np.arange(len(coloring.entries)), labels=coloring.entries)
-    elif coloring.is_whole and len(finite) and np.ptp(finite) <= 12:
-        bar.set_ticks(np.arange(finite.min(), finite.max() + 1))
     else:
-        return
+        bar.set_ticks(np.asarray(shown.norm.boundaries[:-1]) + 0.5)
     bar.ax.tick_params(length=0)
     bar.ax.minorticks_off()

@@ -5,12 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from polycarve.carving import Carving
 from polycarve.domains import Slice
 from polycarve.errors import InputError
 from polycarve.plot.canvas import PALETTE
 from polycarve.plot.windows import Polygons
+
+FloatArray = npt.NDArray[np.float64]
+
+# The size of the letters of codes.
+_POINTS = 6
+_MOST_CODES = 2_000
 
 
 def draw_points(carving: Carving, ax: Any, points: Any, labels: Any) -> None:
@@ -65,7 +72,21 @@ def draw_marks(carving: Carving, ax: Any, marks: Any) -> None:
 
 
 def write_codes(carving: Carving, ax: Any, parts: Polygons) -> None:
-    for region, (x, y) in zip(parts.region.tolist(), parts.centroids().tolist(), strict=True):
-        note = ax.text(x, y, carving[region].code, ha="center", va="center", fontsize=6, zorder=2)
+    """Write codes into regions, the largest first; one that would cover another is left out."""
+    centres = parts.centroids()
+    extents = [np.ptp(corners, axis=0).prod() for corners in parts.split()]
+    # About how much of the axes a letter takes, in the units of their limits.
+    size = np.array([abs(np.diff(ax.get_xlim())[0]), abs(np.diff(ax.get_ylim())[0])])
+    inches = 0.75 * ax.get_position().size * ax.figure.get_size_inches()
+    letter = np.array([0.6, 1.3]) * _POINTS / 72 / inches.min() * size
+    placed: list[tuple[FloatArray, FloatArray]] = []
+    for row in np.argsort(extents)[::-1][:_MOST_CODES].tolist():
+        code = carving[int(parts.region[row])].code
+        half = letter * (len(code), 1) / 2
+        middle = centres[row]
+        if any((np.abs(middle - other) < half + room).all() for other, room in placed):
+            continue
+        placed.append((middle, half))
+        note = ax.text(*middle, code, ha="center", va="center", fontsize=_POINTS, zorder=2)
         note.set_bbox({"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.7})
         note.set_clip_on(True)

@@ -71,7 +71,7 @@ def plot_regions(
         What part to show. By default all of a bounded domain; of an unbounded one, the limits set
         on `ax`, else a window around the corners of the regions.
     codes : bool
-        Write each region's code into it. For few regions.
+        Write regions' codes into them, but for those that would cover others.
     linewidth : float, optional
         Of the edges, in points; by default thinner, the more regions there are. 0 for none.
     cmap : optional
