@@ -110,7 +110,9 @@ def test_four_lines() -> None:
     x = np.linspace(-2, 2, 4001)
     level = np.stack([x, np.full_like(x, counting._LEVEL)], axis=1)
     assert dots.get_ydata().min() > counting._LEVEL
-    assert len(np.setdiff1d(np.unique(counting.arrangement(4).locate(level)), [-1])) == 5
+    met = np.setdiff1d(np.unique(counting.arrangement(4).locate(level)), [-1])
+    assert len(met) == 5
+    np.testing.assert_array_equal(np.flatnonzero(third.collections[0].get_array()), met)
 
 
 def test_growth() -> None:

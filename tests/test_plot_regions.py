@@ -101,6 +101,11 @@ def test_unbounded_regions_are_clipped_to_the_window(domain: pc.Space | pc.Polyt
         assert "in view" in ax.get_title()
 
 
+def test_centres_of_mass() -> None:
+    carving = moons()
+    np.testing.assert_allclose(polygons(carving, None).centroids(), carving.centroids(), atol=1e-9)
+
+
 def test_default_window_shows_every_region_of_a_small_carving() -> None:
     ax = plot_regions(pc.carve(examples.fig19(), pc.Space(2)), ax=axes())
     assert len(drawn(ax)) == 17

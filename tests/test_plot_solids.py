@@ -75,6 +75,16 @@ def test_the_cutaway_shows_the_regions_behind_it(network: pc.Network) -> None:
     np.testing.assert_array_equal(carving.locate(behind)[large], region[large])
 
 
+def test_cuts_on_hyperplanes_away_from_the_origin() -> None:
+    network = pc.Network.from_arrays([np.eye(3)], [[-4, -4, -4]], relu_last=True)
+    carving = pc.carve(network, pc.Box.cube(3, 5, dim=3))
+    polygons, region = faces(carving)
+    assert len(polygons) == 12  # none of them twice
+    assert sum(measure(polygon)[0] for polygon in polygons) == pytest.approx(12.0)
+    # The cut-out corner is that of one region, and is not seen.
+    assert set(range(8)) - set(region.tolist()) >= {int(carving.locate([4.5, 3.5, 4.5]))}
+
+
 def test_two_hundred_thousand_regions_are_cut_open() -> None:
     case = cases.spec()["rand_3-64-64-64"]
     carving = pc.carve(case.network, case.box)

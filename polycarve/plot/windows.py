@@ -180,7 +180,8 @@ def clipped(
         slack, size = b - A @ origin, np.abs(A) @ np.abs(origin) + np.abs(b)
         rows = A @ basis.T
         is_flat = np.abs(rows).max(axis=1, initial=0.0) <= 1e-9 * scale
-        out = is_flat & (slack <= 1e-9 * size) & ((slack < -1e-9 * size) | (A @ normal < 0))
+        near = 1e-9 * size
+        out = is_flat & ((slack < -near) | ((slack <= near) & (A @ normal < 0)))
         rows[is_flat], slack[is_flat] = 0.0, np.where(out[is_flat], -1.0, 1.0)
         A, b = rows, slack
     rows_of = _rows(A[:, 0], A[:, 1], b)
