@@ -1,44 +1,20 @@
-"""The figures on width and depth, tested by what they draw, and the command that writes them."""
+"""The figures on width and depth, tested by what they draw."""
 
 from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
-from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgba
 
 import polycarve as pc
-from polycarve.cli import main
 from polycarve.networks import examples
 from polycarve.plot import figures
 from polycarve.plot.figures import counting, spaces
-from tests import cases
+from tests.pictures import area, drawn, shades
 
 mpl.use("Agg")
 SQUARE = pc.Box.cube(-4, 6, dim=2)
-
-
-def run(*args: str) -> Result:
-    return CliRunner().invoke(main, list(args))
-
-
-def drawn(ax: Any) -> list[np.ndarray[Any, Any]]:
-    return [path.vertices[:-1] for path in ax.collections[0].get_paths()]
-
-
-def area(corners: np.ndarray[Any, Any]) -> float:
-    x, y = (corners - corners[0]).T
-    return float(0.5 * (x @ np.roll(y, -1) - np.roll(x, -1) @ y))
-
-
-def shades(ax: Any) -> np.ndarray[Any, Any]:
-    ax.collections[0].update_scalarmappable()
-    return np.asarray(ax.collections[0].get_facecolor())
 
 
 # ---------------------------------------------------------------------- moons
@@ -191,95 +167,3 @@ def test_volumes() -> None:
         for line in kept:
             np.testing.assert_allclose(line.get_xdata(), line.get_ydata(), atol=1e-9)
         assert any(np.abs(line.get_xdata() - line.get_ydata()).max() > 0.05 for line in lost)
-
-
-# ---------------------------------------------------------------------- commands
-
-
-def test_demo_writes_the_figures(tmp_path: Path) -> None:
-    done = run("demo", "--figures", str(tmp_path / "figures"))
-    assert done.exit_code == 0, done.stderr
-    written = sorted(path.name for path in (tmp_path / "figures").iterdir())
-    assert written == sorted(f"{name}.png" for name in figures.FIGURES)
-    for path in (tmp_path / "figures").iterdir():
-        assert 10_000 < path.stat().st_size < 150_000
-        assert path.read_bytes().startswith(b"\x89PNG")
-    assert not plt.get_fignums()
-    (tmp_path / "file").write_text("")
-    done = run("demo", "--figures", str(tmp_path / "file" / "below"))
-    assert done.exit_code == 2
-    assert "Traceback" not in done.stderr
-
-
-@pytest.fixture
-def saved(tmp_path: Path) -> str:
-    path = tmp_path / "moons.npz"
-    pc.carve(examples.moons(), pc.Box.cube(-3, 3, dim=2)).save(path)
-    return str(path)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        (),
-        ("--color", "layer:3", "--codes"),
-        ("--color", "active:2", "--layer", "2"),
-        ("--color", "output:1", "--bounds", "-1", "1", "0", "2"),
-        ("--layers", "--color", "layer"),
-        ("--graph", "--dpi", "80"),
-    ],
-)
-def test_plot_writes_pictures(tmp_path: Path, saved: str, options: tuple[str, ...]) -> None:
-    for suffix, head in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
-        out = tmp_path / f"picture{suffix}"
-        done = run("plot", saved, "--out", str(out), *options)
-        assert done.exit_code == 0, done.stderr
-        assert done.stdout == f"wrote {out}\n"
-        assert out.read_bytes().startswith(head)
-    assert not plt.get_fignums()
-
-
-def test_plot_of_a_solid(tmp_path: Path) -> None:
-    case = cases.spec()["rand_3-16-16-16"]
-    carved, out = tmp_path / "solid.npz", tmp_path / "solid.png"
-    pc.carve(case.network, case.box).save(carved)
-    assert run("plot", str(carved), "--out", str(out)).exit_code == 0
-    assert run("plot", str(carved), "--out", str(out), "--layers").exit_code == 0
-    assert out.stat().st_size > 10_000
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--out", "picture.gif"), "suffix '.gif' names no format of a picture"),
-        (("--out", "picture"), "suffix '' names no format"),
-        (("--out", "nowhere/picture.png"), "no folder"),
-        (("--out", "a.png", "--layers", "--graph"), "--layers draws every layer"),
-        (("--out", "a.png", "--color", "layer:x"), "--color layer:x"),
-        (("--out", "a.png", "--color", "red"), "color is 'red'"),
-        (("--out", "a.png", "--layer", "7"), "layer is 7"),
-        (("--out", "a.png", "--bounds", "1", "0", "0", "1"), "bounds are"),
-        ((), "--out"),
-    ],
-)
-def test_plot_refuses_in_words(
-    tmp_path: Path,
-    saved: str,
-    monkeypatch: pytest.MonkeyPatch,
-    options: tuple[str, ...],
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = run("plot", saved, *options)
-    assert done.exit_code == 2
-    assert message in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["moons.npz"]
-
-
-def test_plot_refuses_to_overwrite_what_it_reads(tmp_path: Path, saved: str) -> None:
-    link = tmp_path / "carving.png"
-    link.symlink_to(saved)
-    done = run("plot", saved, "--out", str(link))
-    assert done.exit_code == 2
-    assert "is the carving itself" in done.stderr
-    assert len(pc.load(saved)) == 66
