@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from polycarve.domains import Space as Space
     from polycarve.errors import PolycarveError as PolycarveError
     from polycarve.graph import write_graph as write_graph
+    from polycarve.images import image_volumes as image_volumes
     from polycarve.networks import Network as Network
     from polycarve.recursion import MethodChoice as MethodChoice
     from polycarve.recursion import carve as carve
@@ -58,6 +59,7 @@ _HOMES = {
     "carve_segments": "polycarve.segments",
     "check": "polycarve.checks",
     "count_regions": "polycarve.recursion",
+    "image_volumes": "polycarve.images",
     "load": "polycarve.storage",
     "region_at": "polycarve.recursion",
     "select_method": "polycarve.recursion",
@@ -68,7 +70,7 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "theory"):
+    if name in ("errors", "plot", "theory"):
         return import_module(f"polycarve.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'polycarve' has no attribute {name!r}")

@@ -301,6 +301,12 @@ class Carving(RegionColumns, Sequence[Region]):
 
     # ------------------------------------------------------------------ out of the hand
 
+    def plot(self, **options: Any) -> Any:
+        """Draw the regions: `polycarve.plot.plot_regions`, with its options; return the Axes."""
+        from polycarve import plot
+
+        return plot.plot_regions(self, **options)
+
     def save(self, path: str | Path) -> None:
         """Write to an ``.npz`` file with the network and the domain inside, exactly.
 

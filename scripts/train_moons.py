@@ -1,11 +1,11 @@
 """Train the network that the package ships as ``polycarve.networks.examples.moons``.
 
-    python scripts/train_moons.py moons.npz
+    python scripts/train_moons.py moons.npz moons-training.npz
 
 Needs scikit-learn for the data and torch for the training. A classifier 2-5-5-5-2 with ReLUs
 learns two interleaved half circles: 1500 full-batch steps of Adam on the cross-entropy, in
 float32, inputs as `make_moons` returns them. The weights are written as float64, which holds
-them exactly.
+them exactly; the second file holds the points, their labels, and the loss of every step.
 
 What is reproduced: with torch 2.13.0 (CPU) and scikit-learn 1.9.1 the weights come out equal to
 the shipped ones bit for bit, and the loss of the last step, taken before its update, is
@@ -21,6 +21,7 @@ import random
 from importlib.resources import as_file, files
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,11 +34,11 @@ WIDTHS = (2, 5, 5, 5, 2)
 STEPS = 1500
 LEARNING_RATE = 0.003
 
-Arrays = dict[str, npt.NDArray[np.float64]]
+Arrays = dict[str, npt.NDArray[Any]]
 
 
-def train() -> tuple[nn.Sequential, float]:
-    """Return the trained network and the loss of the last step."""
+def train() -> tuple[nn.Sequential, Arrays]:
+    """Return the trained network, and the data with the loss of every step."""
     # Only torch's generator, which draws the initial weights, shows in the result; the other two
     # are seeded so that nothing random is left.
     random.seed(SEED)
@@ -52,13 +53,19 @@ def train() -> tuple[nn.Sequential, float]:
     model = nn.Sequential(*layers[:-1])  # no ReLU after the last map
 
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
-    loss = torch.zeros(())
+    losses = []
     for _ in range(STEPS):
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(model(inputs), targets)
         loss.backward()
         optimizer.step()
-    return model, loss.item()
+        losses.append(loss.item())
+    training: Arrays = {
+        "points": inputs.numpy(),
+        "labels": labels.astype(np.uint8),
+        "loss": np.array(losses, dtype=np.float32),
+    }
+    return model, training
 
 
 def arrays_of(model: nn.Sequential) -> Arrays:
@@ -82,12 +89,14 @@ def largest_difference(arrays: Arrays) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the network of two moons.")
-    parser.add_argument("path", type=Path, help="where to write the .npz file")
-    path = parser.parse_args().path
-    model, loss = train()
+    parser.add_argument("path", type=Path, help="where to write the weights, an .npz file")
+    parser.add_argument("training", type=Path, help="where to write the data and the losses")
+    args = parser.parse_args()
+    model, training = train()
     arrays = arrays_of(model)
-    np.savez(path, **arrays, relu_last=np.array(False))
-    print(f"final loss: {loss:.2e}")
+    np.savez(args.path, **arrays, relu_last=np.array(False))
+    np.savez_compressed(args.training, **training)
+    print(f"final loss: {training['loss'][-1]:.2e}")
     print(f"largest difference to the shipped weights: {largest_difference(arrays):.1e}")
 
 

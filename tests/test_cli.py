@@ -184,7 +184,7 @@ def test_broken_network_files(tmp_path: Path) -> None:
 
 def test_help_and_version() -> None:
     assert run("--version").stdout.startswith("polycarve, version ")
-    for verb in ("carve", "graph", "info", "demo"):
+    for verb in ("carve", "graph", "plot", "info", "demo"):
         done = run(verb, "--help")
         assert done.exit_code == 0
         assert verb in done.stdout

@@ -16,6 +16,7 @@ from polycarve.cli.carve import carve
 from polycarve.cli.demo import demo
 from polycarve.cli.graph import graph
 from polycarve.cli.info import info
+from polycarve.cli.plot import plot
 from polycarve.errors import PolycarveError
 
 
@@ -55,5 +56,5 @@ def main() -> None:
     """Enumerate the activation regions of ReLU networks, exactly."""
 
 
-for verb in (bounds, carve, demo, graph, info):
+for verb in (bounds, carve, demo, graph, info, plot):
     main.add_command(verb)

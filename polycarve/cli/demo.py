@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from polycarve.errors import MissingDependencyError
+
 
 @click.command()
 @click.option(
@@ -17,9 +19,18 @@ import click
     show_default=True,
     help="Folder for the region list and the picture.",
 )
-def demo(out: Path) -> None:
+@click.option(
+    "--figures",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Draw the figures on width and depth into this folder instead.",
+)
+def demo(out: Path, figures: Path | None) -> None:
     """Carve a trained classifier of two moons, and list and draw its regions."""
     from polycarve import Box, carve
+
+    if figures is not None:
+        _draw_figures(figures)
+        return
     from polycarve.networks import examples
 
     network, box = examples.moons(), Box.cube(-3, 3, dim=2)
@@ -42,14 +53,25 @@ def demo(out: Path) -> None:
     except OSError as error:
         raise click.FileError(str(out), error.strerror or "cannot be written") from None
     click.echo(f"wrote {table}")
-    try:
-        import matplotlib
-    except ImportError:
-        click.echo("no picture: matplotlib is not installed (pip install 'polycarve[plot]')")
-        return
-    matplotlib.use("Agg")
     from polycarve.plot import plot_regions
+    from polycarve.plot.canvas import new_figure
 
+    try:
+        ax = plot_regions(carving, ax=new_figure(6.4, 5.2).add_subplot())
+    except MissingDependencyError as error:
+        click.echo(f"no picture: {error}")
+        return
     picture = out / "moons-regions.png"
-    plot_regions(carving).figure.savefig(picture, dpi=150)
+    ax.figure.savefig(picture, dpi=150)
     click.echo(f"wrote {picture}")
+
+
+def _draw_figures(folder: Path) -> None:
+    from polycarve.plot.figures import write_figures
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.FileError(str(folder), error.strerror or "cannot be written") from None
+    for path in write_figures(folder):
+        click.echo(f"wrote {path}")

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from importlib.resources import as_file, files
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from polycarve.networks.network import Network
+
+_DATA = files("polycarve.networks") / "data"
 
 
 def moons() -> Network:
@@ -19,6 +25,41 @@ def moons() -> Network:
     Network(2 -> relu 5 -> relu 5 -> relu 5 -> 2)
     """
     return _shipped("moons")
+
+
+class Training(NamedTuple):
+    """What a network was trained on, and how that went.
+
+    Attributes
+    ----------
+    points : (n, d) float64
+    labels : (n,) int64
+    loss : (steps,) float64
+        The loss of each step, taken before its update.
+    """
+
+    points: npt.NDArray[np.float64]
+    labels: npt.NDArray[np.int64]
+    loss: npt.NDArray[np.float64]
+
+
+def moons_training() -> Training:
+    """Return the points that `moons` was trained on, their labels, and the loss of every step.
+
+    Written by ``scripts/train_moons.py`` together with the weights; the numbers are float32.
+
+    Examples
+    --------
+    >>> training = moons_training()
+    >>> training.points.shape, f"{training.loss[-1]:.2e}"
+    ((1500, 2), '3.71e-04')
+    """
+    with as_file(_DATA / "moons-training.npz") as path, np.load(path) as file:
+        return Training(
+            file["points"].astype(np.float64),
+            file["labels"].astype(np.int64),
+            file["loss"].astype(np.float64),
+        )
 
 
 def fig19() -> Network:
@@ -48,5 +89,5 @@ def fig19() -> Network:
 
 
 def _shipped(name: str) -> Network:
-    with as_file(files("polycarve.networks") / "data" / f"{name}.npz") as path:
+    with as_file(_DATA / f"{name}.npz") as path:
         return Network.from_npz(path)
