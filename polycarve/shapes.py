@@ -86,7 +86,7 @@ class Shapes:
         if not self.program.n_layers or len(self.free) > _MOST_FREE:
             return joined([self._facets_by_highs(row) for row in bits], len(self.free))
         points = np.array(points)
-        for row in np.flatnonzero(~inside):
+        for row in np.flatnonzero(~(inside & np.isfinite(points).all(axis=1))):
             points[row] = self._centre(bits[row])
         columns = find_facets(self.program, bits, self._framed(points), tree, first)
         failed = columns.failed
