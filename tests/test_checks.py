@@ -341,6 +341,14 @@ def test_one_output_is_of_rank_one_and_not_continuous_all_the_same() -> None:
 # ---------------------------------------------------------------------- incomplete
 
 
+def test_outputs_of_uneven_size_are_of_rank_one() -> None:
+    """A long change can be little beside its map, and then its direction is known to few digits."""
+    net = pc.Network.from_arrays([[[0.3, 0.7], [0.9, 0.1]], [[1, 1e9], [0.5, 0]]], [[0, 9], [0, 0]])
+    report = pc.check(pc.carve(net, BOX))
+    assert report.ok, str(report)
+    assert report["rank"].measured is not None
+
+
 def test_of_an_incomplete_carving_what_can_be_checked_is() -> None:
     part = moons(limits=pc.Limits(max_regions=30))
     report = pc.check(part)
