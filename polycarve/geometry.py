@@ -124,7 +124,8 @@ def vertices(A: FloatArray, b: FloatArray, point: FloatArray) -> FloatArray:
     rows = np.concatenate([A * scale, (A @ point - b)[:, None]], axis=1)
     rows /= np.linalg.norm(rows[:, :-1], axis=1)[:, None]
     try:
-        corners = HalfspaceIntersection(rows, np.zeros(d)).intersections
+        with np.errstate(divide="ignore", invalid="ignore"):  # corners at infinity
+            corners = HalfspaceIntersection(rows, np.zeros(d)).intersections
     except QhullError as error:
         raise GeometryError(
             f"Qhull cannot find the vertices of a region this thin: {str(error).splitlines()[0]}"

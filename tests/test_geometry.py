@@ -10,6 +10,7 @@ from scipy.spatial import ConvexHull, HalfspaceIntersection
 
 import polycarve as pc
 from polycarve import geometry
+from polycarve.errors import UnboundedError
 from polycarve.networks import examples
 from polycarve.shapes import Shapes
 from tests import cases
@@ -296,3 +297,9 @@ def test_one_point_has_a_shape_of_its_own() -> None:
         assert carving[0].chebyshev().radius == 0
         assert carving.chebyshev()[1].tolist() == [0.0]
         assert carving[0].halfspaces().source.tolist() == [-1, -2, -3, -4]
+
+
+def test_corners_at_infinity_are_an_error_and_no_warning() -> None:
+    A = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1]])
+    with pytest.raises(UnboundedError, match="unbounded"):
+        geometry.vertices(A, np.ones(5), np.zeros(3))
