@@ -11,7 +11,7 @@ from scipy.spatial import ConvexHull, HalfspaceIntersection
 
 import polycarve as pc
 from polycarve import geometry
-from polycarve.errors import UnboundedError
+from polycarve.errors import GeometryError, UnboundedError
 from polycarve.networks import examples
 from polycarve.shapes import Shapes
 from tests import cases
@@ -304,6 +304,12 @@ def test_corners_at_infinity_are_an_error_and_no_warning() -> None:
     A = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1]])
     with pytest.raises(UnboundedError, match="unbounded"):
         geometry.vertices(A, np.ones(5), np.zeros(3))
+
+
+def test_vertices_about_a_point_on_a_face_are_refused() -> None:
+    cube = np.concatenate([np.eye(3), -np.eye(3)])
+    with pytest.raises(GeometryError, match="too thin"):
+        geometry.vertices(cube, np.ones(6), np.array([1.0, 0, 0]))
 
 
 @pytest.mark.parametrize("seed", range(12))
