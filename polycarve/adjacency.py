@@ -200,7 +200,7 @@ def _ask_exactly(adjacency: Adjacency, facets: IntArray) -> None:
     for facet in facets:
         region = int(adjacency.region[facet])
         pattern = exact.behind(carving[region].pattern, int(adjacency.source[facet]))
-        found = carving.find(np.packbits(pattern)[None])[0]
+        found = -1 if pattern is None else carving.find(np.packbits(pattern)[None])[0]
         if found >= 0:
             adjacency.neighbor[facet] = found
         elif carving.complete:
@@ -210,6 +210,12 @@ def _ask_exactly(adjacency: Adjacency, facets: IntArray) -> None:
 def _missing(carving: Carving, region: int, adjacency: Adjacency, facet: int) -> str:
     neuron = int(adjacency.source[facet])
     pattern = _Exact(carving).behind(carving[region].pattern, neuron)
+    if pattern is None:
+        return (
+            f"region {region} ({carving[region].code}) seems to have a facet on neuron {neuron}, "
+            f"which is constant there: rounding took it for one that varies, or no input has this "
+            f"pattern. {_advice(carving)}"
+        )
     return (
         f"region {region} ({carving[region].code}) has a facet on neuron {neuron}, and no region "
         f"is listed with the pattern behind it, {codes.code_of(pattern, carving.widths)}: either "
@@ -251,10 +257,12 @@ class _Exact:
         self.missing = sum(network.cut_widths) - sum(carving.widths)
         self.widths = carving.widths
 
-    def behind(self, pattern: BitArray, cut: int) -> BitArray:
-        """Return the pattern behind the facet of a region on a cut."""
+    def behind(self, pattern: BitArray, cut: int) -> BitArray | None:
+        """Return the pattern behind the facet of a region on a cut; None if that is constant."""
         forms = self._forms(pattern)
-        pivot = next(j for j, value in enumerate(forms[cut][:-1]) if value)
+        pivot = next((j for j, value in enumerate(forms[cut][:-1]) if value), None)
+        if pivot is None:
+            return None
         steepest = forms[cut][pivot]
         is_member = [
             all(

@@ -120,11 +120,15 @@ def vertices(A: FloatArray, b: FloatArray, point: FloatArray) -> FloatArray:
         )
     # Qhull works on the dual about the interior point: put that in the origin, and scale every
     # coordinate so that the nearest faces are about one away.
-    scale = 1.0 / np.abs(A / (b - A @ point)[:, None]).max(axis=0)
-    rows = np.concatenate([A * scale, (A @ point - b)[:, None]], axis=1)
+    room = b - A @ point
+    if not (room > 0).all():
+        raise GeometryError(TOO_THIN)
+    scale = 1.0 / np.abs(A / room[:, None]).max(axis=0)
+    rows = np.concatenate([A * scale, -room[:, None]], axis=1)
     rows /= np.linalg.norm(rows[:, :-1], axis=1)[:, None]
     try:
-        corners = HalfspaceIntersection(rows, np.zeros(d)).intersections
+        with np.errstate(divide="ignore", invalid="ignore"):  # corners at infinity
+            corners = HalfspaceIntersection(rows, np.zeros(d)).intersections
     except QhullError as error:
         raise GeometryError(
             f"Qhull cannot find the vertices of a region this thin: {str(error).splitlines()[0]}"

@@ -14,7 +14,7 @@ from polycarve.domains import Domain
 from polycarve.errors import GeometryError, InputError, NumericalError
 from polycarve.geometry import HalfspaceColumns
 from polycarve.networks import Network
-from polycarve.patterns import first_difference
+from polycarve.patterns import first_difference, is_sorted
 from polycarve.shapes import Shapes, split
 from polycarve.splitting import drive
 from polycarve.splitting.cells import Keep
@@ -98,8 +98,9 @@ class RegionColumns:
 
     @cached_property
     def _tree(self) -> SplitTree | None:
-        """Who split whose ancestors; not known of an incomplete list."""
-        return SplitTree(self._first_difference) if self.complete else None
+        """Who split whose ancestors; not known of an incomplete list, nor of one out of order."""
+        is_tree = self.complete and is_sorted(self.packed)
+        return SplitTree(self._first_difference) if is_tree else None
 
     @property
     def program(self) -> Program:

@@ -6,6 +6,7 @@ A `Shapes` belongs to a network and a domain and answers for any of their region
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from polycarve import geometry
 from polycarve.cells import RegionCells
 from polycarve.domains import Domain, Polytope, Slice
-from polycarve.errors import GeometryError, UnboundedError
+from polycarve.errors import GeometryError, NumericalError, UnboundedError
 from polycarve.geometry import Ball, HalfspaceColumns, Halfspaces
 from polycarve.networks import Network
 from polycarve.splitting.facets import SplitTree, find_facets, find_rows
@@ -86,7 +87,7 @@ class Shapes:
         if not self.program.n_layers or len(self.free) > _MOST_FREE:
             return joined([self._facets_by_highs(row) for row in bits], len(self.free))
         points = np.array(points)
-        for row in np.flatnonzero(~inside):
+        for row in np.flatnonzero(~(inside & np.isfinite(points).all(axis=1))):
             points[row] = self._centre(bits[row])
         columns = find_facets(self.program, bits, self._framed(points), tree, first)
         failed = columns.failed
@@ -139,11 +140,19 @@ class Shapes:
             return np.asarray(cone, dtype=np.float64)
         return np.ascontiguousarray(points[:, self.free])
 
-    def _all_rows(self, pattern: BitArray) -> Halfspaces:
-        """Return every halfspace of a region, needed or not, in free coordinates."""
+    def _all_rows(self, pattern: BitArray, *, exact: bool = False) -> Halfspaces:
+        """Return every halfspace of a region, needed or not, in free coordinates.
+
+        With `exact`, composed exactly and then rounded: what vanishes leaves no row of rounding
+        errors behind.
+        """
         missing = sum(self.network.cut_widths) - len(pattern)
         full = np.concatenate([pattern, np.zeros(missing, np.uint8)])
-        maps = self.along.preactivation_maps(full)[: self.n_layers]
+        if exact:
+            exact_maps = self.along.exact_preactivation_maps(full)[: self.n_layers]
+            maps = [(A.float64, c.float64) for A, c in exact_maps]
+        else:
+            maps = self.along.preactivation_maps(full)[: self.n_layers]
         d = self.domain.dim
         A = np.concatenate([np.zeros((0, d)), *(part[0] for part in maps)])
         c = np.concatenate([np.zeros(0), *(part[1] for part in maps)])
@@ -186,11 +195,13 @@ class Shapes:
         return Halfspaces(rows.A[kept], rows.b[kept], rows.source[kept])
 
     def _centre(self, pattern: BitArray) -> FloatArray:
-        rows = self._all_rows(pattern)
-        ball = geometry.chebyshev(rows.A, rows.b, most=1.0)
-        if not ball.radius > 0:
-            raise GeometryError("no float64 point is known inside this region, so it has no shape.")
-        return np.asarray(self.embedded(ball.centre[None])[0])
+        for exact in (False, True):
+            rows = self._all_rows(pattern, exact=exact)
+            with suppress(NumericalError):
+                ball = geometry.chebyshev(rows.A, rows.b, most=1.0)
+                if ball.radius > 0:
+                    return np.asarray(self.embedded(ball.centre[None])[0])
+        raise GeometryError("no float64 point is known inside this region, so it has no shape.")
 
     # ------------------------------------------------------------------ and what follows
 

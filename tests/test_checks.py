@@ -12,7 +12,7 @@ import polycarve as pc
 from polycarve.adjacency import Adjacency
 from polycarve.checks import Report
 from polycarve.domains import Domain
-from polycarve.errors import InputError
+from polycarve.errors import InputError, NumericalError
 from polycarve.faces import euler_characteristic
 from polycarve.networks import examples
 from tests import cases
@@ -216,6 +216,26 @@ def test_a_region_that_is_there_twice_shows(row: int) -> None:
     assert "points" not in failed(report)
 
 
+def test_a_region_of_few_neurons_that_is_there_twice_shows() -> None:
+    """Two rows that do not differ name no neuron that parts them: kernels must not look for it."""
+    net = pc.Network.from_arrays([[[1, 0], [0, 1]]], relu_last=True)
+    whole = pc.carve(net, BOX, method="simplex")
+    twice = rows_of(whole, [0, 0, 1, 2, 3])
+    assert twice._tree is None
+    assert {"order", "facets", "adjacency"} <= failed(pc.check(twice))
+    with pytest.raises(NumericalError, match="has a facet on neuron"):
+        twice.adjacency()
+
+
+def test_a_wrong_order_is_no_tree_of_splits() -> None:
+    whole = pc.carve(cases.integers(3, [6, 6], 2, 3), pc.Box.cube(-2, 2, dim=3), method="simplex")
+    turned = rows_of(whole, np.arange(len(whole))[::-1])
+    assert turned._tree is None
+    edges = len(whole) - 1 - turned.adjacency().edges[:, ::-1]
+    assert set(map(tuple, edges.tolist())) == set(map(tuple, whole.adjacency().edges.tolist()))
+    assert failed(pc.check(turned)) == {"order"}
+
+
 def test_a_wrong_order_shows() -> None:
     whole = moons()
     order = np.arange(len(whole))
@@ -239,6 +259,26 @@ def test_a_point_that_was_moved_shows() -> None:
     assert "points" in failed(report)
     assert "region 20" in report["points"].note
     assert not {"order", "volumes", "facets", "euler"} & failed(report)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("domain", [BOX, pc.Space(2)], ids=str)
+def test_a_point_that_is_no_number_shows(domain: Domain, value: float) -> None:
+    whole = moons(domain, method="simplex")
+    points = np.array(whole.points)
+    points[7, 1] = value
+    report = pc.check(damaged(whole, points=points))
+    assert failed(report) == {"points"}
+    assert "region 7" in report["points"].note
+
+
+def test_a_pattern_that_a_constant_neuron_does_not_have_shows() -> None:
+    net = pc.Network.from_arrays([[[0], [0]]], [[-1, -1]], relu_last=True)
+    whole = pc.carve(net, pc.Box([-2], [2]), method="simplex")
+    longer = damaged(rows_of(whole, [0, 0]), packed=np.packbits([[0, 0], [1, 1]], axis=1))
+    assert {"points", "adjacency"} <= failed(pc.check(longer))
+    with pytest.raises(NumericalError, match="facet on neuron 0, which is constant there"):
+        longer.adjacency()
 
 
 def test_a_point_that_is_not_proven_is_not_asked_for() -> None:
@@ -299,6 +339,14 @@ def test_one_output_is_of_rank_one_and_not_continuous_all_the_same() -> None:
 
 
 # ---------------------------------------------------------------------- incomplete
+
+
+def test_outputs_of_uneven_size_are_of_rank_one() -> None:
+    """A long change can be little beside its map, and then its direction is known to few digits."""
+    net = pc.Network.from_arrays([[[0.3, 0.7], [0.9, 0.1]], [[1, 1e9], [0.5, 0]]], [[0, 9], [0, 0]])
+    report = pc.check(pc.carve(net, BOX))
+    assert report.ok, str(report)
+    assert report["rank"].measured is not None
 
 
 def test_of_an_incomplete_carving_what_can_be_checked_is() -> None:

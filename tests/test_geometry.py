@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.spatial import ConvexHull, HalfspaceIntersection
 
 import polycarve as pc
 from polycarve import geometry
+from polycarve.errors import GeometryError, UnboundedError
 from polycarve.networks import examples
 from polycarve.shapes import Shapes
 from tests import cases
@@ -296,3 +298,35 @@ def test_one_point_has_a_shape_of_its_own() -> None:
         assert carving[0].chebyshev().radius == 0
         assert carving.chebyshev()[1].tolist() == [0.0]
         assert carving[0].halfspaces().source.tolist() == [-1, -2, -3, -4]
+
+
+def test_corners_at_infinity_are_an_error_and_no_warning() -> None:
+    A = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1]])
+    with pytest.raises(UnboundedError, match="unbounded"):
+        geometry.vertices(A, np.ones(5), np.zeros(3))
+
+
+def test_vertices_about_a_point_on_a_face_are_refused() -> None:
+    cube = np.concatenate([np.eye(3), -np.eye(3)])
+    with pytest.raises(GeometryError, match="too thin"):
+        geometry.vertices(cube, np.ones(6), np.array([1.0, 0, 0]))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_forms_that_only_rounding_keeps_from_zero_bound_nothing(seed: int) -> None:
+    """The third neuron is the sum of the first two, and one of the next layer their difference."""
+    first, second = np.random.default_rng(seed).integers(-9, 10, (2, 2)).tolist()
+    rows = [first, second, [a + b for a, b in zip(first, second, strict=True)]]
+    net = pc.Network.from_arrays(
+        [[[Fraction(v, 10) for v in row] for row in rows], [[1, 1, -1], [1, -1, 0]]],
+        [[5, 5, 10], [0, Fraction(1, 10)]],
+        relu_last=True,
+    )
+    box = pc.Box.cube(-1, 1, dim=2)
+    whole = pc.carve(net, box, method="simplex")
+    assert [region.code for region in whole] == ["aaa|ii", "aaa|ia"]
+    part = pc.carve(net, box, method="simplex", limits=pc.Limits(max_regions=1))
+    assert part[0].facets.tolist() == whole[0].facets.tolist()
+    assert part[0].facets[0] == 4
+    report = pc.check(whole)
+    assert report.ok, str(report)

@@ -36,11 +36,13 @@ class Evidence:
         """Regions whose interior point has another pattern or lies outside the domain."""
         carving = self.carving
         network = carving.network.along(carving.domain.embedding)
-        right = carving.domain.contains(carving.points)
-        for start in range(0, len(carving), 4096):
-            part = slice(start, start + 4096)
+        right = np.asarray(np.isfinite(carving.points).all(axis=1))
+        right[right] = carving.domain.contains(carving.points[right])
+        rows = np.flatnonzero(right)  # others have no pattern
+        for start in range(0, len(rows), 4096):
+            part = rows[start : start + 4096]
             bits = locating.packed_patterns(network, carving.points[part], carving.n_layers)
-            right[part] &= (bits == carving.packed[part]).all(axis=1)
+            right[part] = (bits == carving.packed[part]).all(axis=1)
         return carving.point_is_interior & ~right
 
     @cached_property
@@ -55,7 +57,9 @@ class Evidence:
         def find(rows: npt.NDArray[np.int64]) -> None:
             found = shapes.facets(bits[rows], points[rows], trusted[rows])
             for row, part in zip(rows.tolist(), split(found), strict=True):
-                parts[row] = part
+                # A form that vanishes bounds nothing: no input has such a pattern.
+                if part.A.any(axis=1).all():
+                    parts[row] = part
 
         def find_each(rows: npt.NDArray[np.int64]) -> None:
             for row in rows:

@@ -107,11 +107,16 @@ def _apart_on_facets(
 def _beyond_rank_one(
     jump: Jump, normals: FloatArray, at: FloatArray, scale: FloatArray, reach: FloatArray
 ) -> FloatArray:
-    """Measure what is left of the change of the linear part without its longest row's direction."""
+    """Measure what is left of the change of the linear part without its clearest row's direction.
+
+    Clearest is the row whose change is largest for its map's size: the direction of any other can
+    be mere rounding, however long it is.
+    """
     slope = (jump.here - jump.there)[..., :-1] * scale
-    length = np.linalg.norm(slope, axis=2)
-    longest = slope[np.arange(len(slope)), length.argmax(axis=1)]
-    longest /= np.where(length.max(axis=1) > 0, length.max(axis=1), 1.0)[:, None]
-    rest = slope - (slope @ longest[..., None]) * longest[:, None, :]
     size = (jump.size[..., :-1] * scale).sum(axis=2)
-    return np.asarray((np.abs(rest).max(axis=2) / np.where(size > 0, size, 1.0)).max(axis=1))
+    size = np.where(size > 0, size, 1.0)
+    length = np.linalg.norm(slope, axis=2)
+    row = np.arange(len(slope)), (length / size).argmax(axis=1)
+    direction = slope[row] / np.where(length[row] > 0, length[row], 1.0)[:, None]
+    rest = slope - (slope @ direction[..., None]) * direction[:, None, :]
+    return np.asarray((np.abs(rest).max(axis=2) / size).max(axis=1))

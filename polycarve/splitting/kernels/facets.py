@@ -89,8 +89,8 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
     ``-1 - face`` for a side; the domain's rows are faces ``2 k`` and up) and the halfspace
     ``[a, b]``, meaning ``a @ u <= b``.
     """
-    (k, lower, upper, side_noise, side_rows, size, _, starts, layer_of, weights, weight_starts,
-     inputs, input_starts, bias, _, _, _, _) = problem
+    (k, lower, upper, side_noise, side_rows, size, ratio, starts, layer_of, weights,
+     weight_starts, inputs, input_starts, bias, _, _, _, _) = problem
     values, errors, sizes = forms
     marks, _, rows, basis, E, v, p, witness, info = cell
     f, y, rates, gaps, matrix, point, _, _, _ = room
@@ -120,6 +120,10 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
             cut = cuts_of[first + r - n_rows]
             sign = float(marks[cut])
             take_form(cut, sign, k, starts, layer_of, values, errors, sizes, rows[:, r])
+            if _is_noise(rows[:, r], k, size, ratio):  # else errors would bound the region
+                for j in range(k):
+                    rows[j, r] = 0.0
+                rows[k, r] = 1.0
         for j in range(k):
             p[j] = points[i, j]
         for place in range(4):
@@ -162,6 +166,16 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
         counts[i] = found
         total += max(found, 0)
     return total
+
+
+@kernel
+def _is_noise(f, k, size, ratio):
+    """Whether a form may be zero everywhere, for all that is known of its rounding errors."""
+    noise = ratio * f[k + 1]
+    change = 0.0
+    for j in range(k):
+        change += abs(f[j]) * size[j]
+    return change <= noise and f[k] >= -noise
 
 
 @kernel
