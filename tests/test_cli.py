@@ -322,6 +322,7 @@ def test_graph_of_an_incomplete_carving_says_so(tmp_path: Path) -> None:
         (("graph", "{saved}", "--out", "{saved}/g.json"), "there is no folder"),
         (("graph", "{saved}", "--out", "{saved}"), "is the carving itself"),
         (("graph", "{saved}", "--with", "colour"), "no attribute 'colour'"),
+        (("graph", "{saved}", "--with", "volume"), "name one with --out"),
         (("graph", "{saved}", "--with", "volume", "--out", "{saved}.csv"), "holds no attributes"),
         (("graph",), "Missing argument"),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from polycarve.errors import StorageError
+from polycarve.errors import InputError, StorageError
 
 
 @click.command()
@@ -34,6 +34,8 @@ def graph(carving: Path, out: Path | None, attributes: tuple[str, ...], as_json:
     from polycarve.storage import load
 
     check_attributes(attributes)
+    if attributes and out is None:
+        raise InputError("--with adds to the file that is written; name one with --out.")
     if out is not None:  # what is wrong with the command is said before anything is computed
         writer_for(out)
         check_folder(out)
