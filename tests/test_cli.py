@@ -24,12 +24,18 @@ def run(*args: str) -> Result:
     return CliRunner().invoke(main, list(args))
 
 
+def messages(done: Result) -> list[str]:
+    """What was said on stderr, but for what is said once, when kernels are compiled."""
+    lines = done.stderr.splitlines()
+    return [line for line in lines if not line.startswith("polycarve: compiling kernels")]
+
+
 def test_carve_prints_the_counts() -> None:
     done = run("carve", MOONS, "--box", "-3", "3")
     assert done.exit_code == 0
     assert "after layer 2: 43 regions" in done.stdout
     assert "66 activation regions in" in done.stdout
-    assert done.stderr == ""
+    assert not messages(done)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +54,7 @@ def test_carve_prints_the_counts() -> None:
 def test_carve_as_json(args: tuple[str, ...], status: int, facts: dict[str, object]) -> None:
     done = run("carve", MOONS, *args, "--json")
     assert done.exit_code == status, done.stderr
-    assert done.stderr == ""
+    assert not messages(done)
     found = json.loads(done.stdout)
     jsonschema.validate(found, SCHEMA)
     for name, value in facts.items():
@@ -272,7 +278,7 @@ def saved(tmp_path: Path) -> str:
 def test_graph_prints_figures(saved: str) -> None:
     done = run("graph", saved)
     assert done.exit_code == 0, done.stderr
-    assert done.stderr == ""
+    assert not messages(done)
     assert "116 shared, 32 on the boundary" in done.stdout
     found = json.loads(run("graph", saved, "--json").stdout)
     assert found["regions"] == 66
