@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from polycarve.recursion import region_at as region_at
     from polycarve.recursion import select_method as select_method
     from polycarve.region import Region as Region
+    from polycarve.sampling import SampleEstimate as SampleEstimate
+    from polycarve.sampling import sample as sample
     from polycarve.segments import SegmentCarvings as SegmentCarvings
     from polycarve.segments import carve_segments as carve_segments
     from polycarve.splitting.drive import Limits as Limits
@@ -47,6 +49,7 @@ _HOMES = {
     "PolycarveError": "polycarve.errors",
     "Polytope": "polycarve.domains",
     "Region": "polycarve.region",
+    "SampleEstimate": "polycarve.sampling",
     "Segment": "polycarve.domains",
     "SegmentCarvings": "polycarve.segments",
     "Slice": "polycarve.domains",
@@ -58,6 +61,7 @@ _HOMES = {
     "count_regions": "polycarve.recursion",
     "load": "polycarve.storage",
     "region_at": "polycarve.recursion",
+    "sample": "polycarve.sampling",
     "select_method": "polycarve.recursion",
     "write_graph": "polycarve.graph",
 }
@@ -66,7 +70,7 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "theory"):
+    if name in ("errors", "sampling", "theory"):
         return import_module(f"polycarve.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'polycarve' has no attribute {name!r}")
