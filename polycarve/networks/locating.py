@@ -16,6 +16,9 @@ BitArray = npt.NDArray[np.uint8]
 
 UNIT_ROUNDOFF = 2.0**-53
 
+# More than products that underflow can amount to: what is smaller is decided exactly.
+UNDERFLOW = 2.0**-1000
+
 
 def exact_preactivations(
     network: Network, x: ExactArray, pattern: BitArray | None = None
@@ -156,7 +159,7 @@ def float_bits(
         norm = np.abs(W).sum(axis=1).max()
         rounding = (W.shape[1] + 4) * UNIT_ROUNDOFF
         size = np.maximum(x.max(axis=0), -x.min(axis=0))
-        error = error * norm + rounding * (size * norm + np.abs(b).max())
+        error = error * norm + rounding * (size * norm + np.abs(b).max()) + UNDERFLOW
         law = layer.activation
         if law is None:
             values.append(z)

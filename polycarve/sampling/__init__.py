@@ -3,6 +3,7 @@
 from polycarve.sampling.estimate import CountEstimate
 from polycarve.sampling.richness import (
     ace,
+    all_estimates,
     chao1,
     frequency_counts,
     good_toulmin,
@@ -10,12 +11,14 @@ from polycarve.sampling.richness import (
     jackknife,
     observed,
 )
-from polycarve.sampling.samples import SampleEstimate, sample
+from polycarve.sampling.sample_estimate import SampleEstimate
+from polycarve.sampling.samples import sample
 
 __all__ = [
     "CountEstimate",
     "SampleEstimate",
     "ace",
+    "all_estimates",
     "chao1",
     "frequency_counts",
     "good_toulmin",

@@ -54,19 +54,6 @@ class Source:
     n: int
 
 
-def as_generator(rng: Any) -> np.random.Generator:
-    """Return a generator from a seed, a generator, or None for one that differs every time."""
-    if isinstance(rng, np.random.Generator):
-        return rng
-    is_seed = isinstance(rng, (int, np.integer)) and not isinstance(rng, bool)
-    if rng is not None and not (is_seed and rng >= 0):
-        raise InputError(
-            f"rng is {rng!r}; a seed (a whole number of at least 0), a numpy.random.Generator, or "
-            f"None is needed."
-        )
-    return np.random.default_rng(rng)
-
-
 def uniform(domain: Domain, n: int, rng: np.random.Generator) -> Source:
     """Return points drawn independently and uniformly in a bounded domain.
 

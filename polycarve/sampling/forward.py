@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from polycarve.domains import Domain
 from polycarve.networks import Network, evaluation
-from polycarve.networks.locating import UNIT_ROUNDOFF, float_bits
+from polycarve.networks.locating import UNDERFLOW, UNIT_ROUNDOFF, float_bits
 from polycarve.networks.network import Layer
 from polycarve.rational import ExactArray
 
@@ -137,7 +137,7 @@ def _bounded_bits(layers: Sequence[Layer], points: FloatArray) -> tuple[BoolArra
         z = x @ W.T + b
         # Products, sums and the rounding of the weights, and of the bound itself.
         rounding = (W.shape[1] + 4) * UNIT_ROUNDOFF
-        z_error = 1.001 * (error @ size.T + rounding * (np.abs(x) @ size.T + np.abs(b)))
+        z_error = 1.001 * (error @ size.T + rounding * (np.abs(x) @ size.T + np.abs(b))) + UNDERFLOW
         is_used = np.array(layer.weight.numerators != 0, dtype=np.float64)
         is_zero = (~gone @ is_used.T == 0) & (layer.bias.numerators == 0)[None]
         z[is_zero], z_error[is_zero] = 0.0, 0.0
