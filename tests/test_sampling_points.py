@@ -1,4 +1,4 @@
-"""Which region each point lies in, and where points are drawn: against exact regions and volumes."""
+"""Which region each point lies in, and where points are drawn: against exact lists and volumes."""
 
 from __future__ import annotations
 
