@@ -1,6 +1,13 @@
-"""What random inputs find of a network's regions, and how many they say there are."""
+"""What random inputs, lines and walks find of a network's regions, and how many they say there are.
 
+Points are weighed by volume: what they find stays below the number of regions (`sample`, and the
+estimates of what it missed). Walks down the layers (`layer_probe`, `stochastic_enumeration`) and
+lines (`random_lines`) are right on average.
+"""
+
+from polycarve.sampling.enumeration import stochastic_enumeration
 from polycarve.sampling.estimate import CountEstimate
+from polycarve.sampling.probes import inverse_volume, knuth_probe, layer_probe
 from polycarve.sampling.richness import (
     ace,
     all_estimates,
@@ -23,7 +30,11 @@ __all__ = [
     "frequency_counts",
     "good_toulmin",
     "good_turing_mass",
+    "inverse_volume",
     "jackknife",
+    "knuth_probe",
+    "layer_probe",
     "observed",
     "sample",
+    "stochastic_enumeration",
 ]
