@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from polycarve.carving import Carving as Carving
     from polycarve.checks import check as check
+    from polycarve.comparison import Comparison as Comparison
+    from polycarve.comparison import compare as compare
     from polycarve.domains import Box as Box
     from polycarve.domains import Polytope as Polytope
     from polycarve.domains import Segment as Segment
@@ -43,6 +45,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Box": "polycarve.domains",
     "Carving": "polycarve.carving",
+    "Comparison": "polycarve.comparison",
     "Limits": "polycarve.splitting.drive",
     "MethodChoice": "polycarve.recursion",
     "Network": "polycarve.networks",
@@ -58,6 +61,7 @@ _HOMES = {
     "carve": "polycarve.recursion",
     "carve_segments": "polycarve.segments",
     "check": "polycarve.checks",
+    "compare": "polycarve.comparison",
     "count_regions": "polycarve.recursion",
     "load": "polycarve.storage",
     "region_at": "polycarve.recursion",

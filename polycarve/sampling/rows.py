@@ -12,9 +12,9 @@ def number(value: float) -> str:
     """Return a number of regions for people."""
     if not math.isfinite(value):
         return "-" if math.isnan(value) else str(value)
-    if value < 1e7:
-        return f"{value:,.1f}".removesuffix(".0")
-    return f"~{value:.3e}".replace("e+", "e")
+    if abs(value) < 1e9:
+        return f"{value:,.{1 if abs(value) < 1e4 else 0}f}".removesuffix(".0")
+    return f"{value:.3e}".replace("e+", "e")
 
 
 def row(estimate: CountEstimate) -> tuple[str, str, str]:
