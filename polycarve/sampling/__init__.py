@@ -7,6 +7,7 @@ lines (`random_lines`) are right on average.
 
 from polycarve.sampling.enumeration import stochastic_enumeration
 from polycarve.sampling.estimate import CountEstimate
+from polycarve.sampling.lines import boundary_size, random_lines
 from polycarve.sampling.probes import inverse_volume, knuth_probe, layer_probe
 from polycarve.sampling.richness import (
     ace,
@@ -26,6 +27,7 @@ __all__ = [
     "SampleEstimate",
     "ace",
     "all_estimates",
+    "boundary_size",
     "chao1",
     "frequency_counts",
     "good_toulmin",
@@ -35,6 +37,7 @@ __all__ = [
     "knuth_probe",
     "layer_probe",
     "observed",
+    "random_lines",
     "sample",
     "stochastic_enumeration",
 ]

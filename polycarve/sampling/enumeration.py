@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from polycarve.errors import InputError, NumericalError
 from polycarve.sampling.arguments import as_generator, checked_confidence
@@ -13,6 +14,8 @@ from polycarve.sampling.levels import CellTree, Children, Guard, OutOfTimeError,
 from polycarve.splitting.drive import Limits, checked
 from polycarve.splitting.prefixes import Prefixes
 from polycarve.theory.arguments import whole
+
+FloatArray = npt.NDArray[np.float64]
 
 # Neurons of a level: a cell has at most 2**_STEP children. More of them would make runs vary less,
 # but take longer.
@@ -43,7 +46,8 @@ def stochastic_enumeration(
     n_runs : int
         Independent runs, whose mean is the estimate.
     budget : int
-        How many cells a run carries. A larger one makes runs vary less; time grows in proportion.
+        How many cells a run carries. Time grows in proportion. Where runs differ by factors, ten
+        times the budget helps more than ten times the runs.
     rng : int, numpy.random.Generator or None
     limits : Limits, optional
         ``max_seconds`` stops after the runs finished by then; ``max_regions`` is the most cells
@@ -85,7 +89,7 @@ def stochastic_enumeration(
         guard.most = most
     tree = CellTree.of(net, domain, step=_STEP)
     if tree is None:
-        return _estimate(np.ones(1), 1, confidence, exact=True)
+        return _estimate(np.ones(1), 1, confidence, exact=True, least=1)
     enumeration = _Enumeration(tree, guard, kept, generator)
     values: list[float] = []
     try:
@@ -105,13 +109,21 @@ def stochastic_enumeration(
     if not np.isfinite(values).all():
         raise NumericalError("the estimate is too large for a float: beyond 1e308.")
     exact = enumeration.is_exact
-    return _estimate(np.array(values), 1 if exact else n, confidence, exact=exact)
+    return _estimate(
+        np.array(values), 1 if exact else n, confidence, exact=exact, least=enumeration.longest
+    )
 
 
 def _estimate(
-    values: np.ndarray[Any, np.dtype[np.float64]], asked: int, confidence: float, *, exact: bool
+    values: FloatArray, asked: int, confidence: float, *, exact: bool, least: int
 ) -> CountEstimate:
+    """Put together what runs say; there are at least as many regions as cells in any list."""
     value, complete = float(values.mean()), len(values) == asked
+    interval = mean_interval(values, confidence)
+    if exact:
+        interval = value, value
+    elif interval is not None:
+        interval = max(interval[0], float(least)), max(interval[1], float(least))
     promise = "Right on average, but with a long tail: where runs differ by factors it shows the "
     promise += "order of magnitude, and is more likely to be too low than too high."
     if exact:
@@ -123,7 +135,7 @@ def _estimate(
         name="stochastic enumeration",
         value=value,
         standard_error=0.0 if exact else standard_error(values),
-        interval=(value, value) if exact else mean_interval(values, confidence),
+        interval=interval,
         n=len(values),
         is_unbiased=complete,
         promise=promise,
@@ -142,6 +154,7 @@ class _Enumeration:
         self.tree, self.guard, self.budget, self.generator = tree, guard, budget, generator
         self.begun: tuple[Children, float] | None = None
         self.is_exact = False
+        self.longest = 1
 
     def run(self) -> float:
         """Return the value of one run."""
@@ -152,9 +165,7 @@ class _Enumeration:
             self.is_exact = True
             return value
         while children.parents.n_layers + 1 < self.tree.n_levels:
-            rows = self.generator.choice(
-                len(children), self.budget, replace=False, shuffle=False
-            )
+            rows = self.generator.choice(len(children), self.budget, replace=False, shuffle=False)
             children, value = self.go_on(children.take(np.sort(rows)), value)
         return value
 
@@ -163,6 +174,7 @@ class _Enumeration:
         while True:
             children = self.tree.children(cells, self.guard)
             value *= len(children) / len(cells)
+            self.longest = max(self.longest, len(children))
             is_last = cells.n_layers + 1 == self.tree.n_levels
             if is_last or len(children) > self.budget:
                 return children, value

@@ -28,7 +28,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 # The longest list of children, unless limits say otherwise: in cells, and in bytes.
-_MOST_LISTED = 1_000_000
+_MOST_LISTED = 250_000
 _MOST_BYTES = 1 << 30
 
 # Cells whose children are listed together.
@@ -61,7 +61,7 @@ def layer_probe(
     rng : int, numpy.random.Generator or None
     limits : Limits, optional
         ``max_seconds`` stops after the probes finished by then; ``max_regions`` is the most
-        children of one cell that may be listed, by default a million, or a gigabyte of them.
+        children of one cell that may be listed, by default 250,000, or a gigabyte of them.
     confidence : float
         How often the interval is meant to cover the number.
 

@@ -197,9 +197,7 @@ def _fresh_cells(program: Program, dtype: np.dtype[np.void], prefixes: Prefixes)
     return cells
 
 
-def _put_on_vertices(
-    program: Program, cells: Cells, prefixes: Prefixes
-) -> npt.NDArray[np.bool_]:
+def _put_on_vertices(program: Program, cells: Cells, prefixes: Prefixes) -> npt.NDArray[np.bool_]:
     """Give cells of the simplex method a vertex to begin at; say where there is one."""
     announce(standing.stand)
     n, k = len(prefixes), program.n_free
