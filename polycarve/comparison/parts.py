@@ -57,7 +57,7 @@ class Clock:
         """Return a part of the time left, in seconds; None where there is no end."""
         if math.isinf(self.end):
             return None
-        return max(1e-3, part * (self.end - time.monotonic()))
+        return max(1e-9, part * (self.end - time.monotonic()))
 
     def limits(self, part: float) -> Limits:
         return Limits(max_seconds=self.share(part))

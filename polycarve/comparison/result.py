@@ -1,4 +1,4 @@
-"""`Comparison`: what is known of a network's regions, and what its architecture allows, as a table."""
+"""`Comparison`: what a network has and what its architecture allows, as a table."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from polycarve.carving import Carving
 from polycarve.domains import Domain
 from polycarve.networks import Network
 from polycarve.patterns import first_difference
 from polycarve.sampling.estimate import CountEstimate
-from polycarve.sampling.rows import as_dict
+from polycarve.sampling.rows import as_dict, with_error
 from polycarve.sampling.rows import number as rounded
 from polycarve.sampling.sample_estimate import SampleEstimate
 from polycarve.splitting.drive import Limits
@@ -149,10 +147,7 @@ class Comparison:
             yield Row(name, "seen", f"{len(sample):,}", _seen(sample, coverage), len(sample))
         for one in self.estimates:
             kind = "baseline" if one.is_baseline else "estimate"
-            number = rounded(one.value)
-            if one.standard_error is not None and np.isfinite(one.standard_error):
-                number += f" ± {rounded(one.standard_error)}"
-            yield Row(one.name, kind, number, _note(one), one.value)
+            yield Row(one.name, kind, with_error(one), _note(one), one.value)
         for name, reason in self.missing:
             yield Row(name, "-", "-", reason)
 
@@ -327,4 +322,3 @@ def _html_row(row: Row) -> str:
         for side, cell in zip(styles, row[:4], strict=True)
     )
     return f"<tr>{''.join(cells)}</tr>"
-

@@ -86,6 +86,9 @@ class RegionFinder:
                     signs = self._signs(layers, index, cell, part.start, cut, points[group])
                     bits[group, part.start + cut] = signs > 0
                     touching[group] |= signs == 0
+                    group = group[signs != 0]  # one boundary is enough
+                    if not len(group):
+                        break
         return bits, touching
 
     def _signs(
