@@ -26,7 +26,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 # Activations of so many neurons at so many points are held at a time, and never more points.
 _CHUNK_NUMBERS = 1 << 21
-_CHUNK_POINTS = 1 << 13
+_CHUNK_POINTS = 1 << 11
 
 _DEFAULT_N = 100_000
 
