@@ -79,7 +79,7 @@ def stochastic_enumeration(
     >>> import polycarve as pc
     >>> from polycarve.networks import examples
     >>> stochastic_enumeration(examples.moons(), pc.Box.cube(-3, 3, dim=2), budget=20, rng=0)
-    <CountEstimate: stochastic enumeration, 63.6 ± 3.2 (n=10)>
+    <CountEstimate: stochastic enumeration, 64.5 ± 2.9 (n=10)>
     """
     n, generator = whole(n_runs, "n_runs", least=1), as_generator(rng)
     kept, confidence = whole(budget, "budget", least=1), checked_confidence(confidence)
@@ -161,9 +161,8 @@ class _Enumeration:
         if self.begun is None:
             self.begun = self.go_on(self.tree.root, 1.0)
         children, value = self.begun
-        if len(children) <= self.budget:  # so it ended on the last level
-            self.is_exact = True
-            return value
+        # Before the last level there is a choice to make, else it would have gone on.
+        self.is_exact = children.parents.n_layers + 1 == self.tree.n_levels
         while children.parents.n_layers + 1 < self.tree.n_levels:
             rows = self.generator.choice(len(children), self.budget, replace=False, shuffle=False)
             children, value = self.go_on(children.take(np.sort(rows)), value)

@@ -64,8 +64,10 @@ class CountEstimate:
     confidence: float | None = None
 
     def __repr__(self) -> str:
+        begin = f"<CountEstimate: {self.name[:24]}, {self._number()}"
         note = "" if self.complete else ", cut short"
-        return f"<CountEstimate: {self.name[:24]}, {self._number()} (n={self.n}{note})>"
+        whole = f"{begin} (n={self.n}{note})>"
+        return whole if len(whole) < 80 else f"{begin}{note}>"
 
     def __str__(self) -> str:
         notes = []
@@ -93,12 +95,12 @@ class CountEstimate:
 
 def _rounded(value: float, scale: float) -> str:
     """Write a number to about two digits of `scale`."""
-    if abs(value) >= 1e9:
+    if abs(value) >= 1e7:
         return f"{value:.3g}"
     if not scale > 0:
-        return f"{value:,.6g}" if value < 1e4 else f"{value:,.0f}"
-    digits = int(np.clip(1 - np.floor(np.log10(scale)), 0, 4))
-    return f"{value:,.{digits}f}"
+        return f"{value:,.6g}"
+    digits = int(np.clip(1 - np.floor(np.log10(scale)), -9, 4))
+    return f"{round(value, digits):,.{max(0, digits)}f}"
 
 
 def standard_error(values: FloatArray) -> float | None:
@@ -139,7 +141,7 @@ def mean_interval(values: FloatArray, confidence: float) -> tuple[float, float] 
     --------
     >>> low, high = mean_interval(np.array([1.0, 2.0, 2.0, 3.0, 9.0, 4.0]), 0.95)
     >>> round(low, 2), round(high, 2)
-    (0.46, 18.51)
+    (0.48, 15.01)
     """
     from scipy.special import stdtrit
 
