@@ -89,23 +89,6 @@ def integers(
     return Network.from_arrays(weights, biases, relu_last=True)
 
 
-def lcg(seed: int, dim: int, widths: list[int]) -> Network:
-    """A network of integer weights from a linear congruential generator."""
-    state = seed
-
-    def draw() -> int:
-        nonlocal state
-        state = (1103515245 * state + 12345) % 2**31
-        return (state >> 16) % 19 - 9
-
-    weights, biases, before = [], [], dim
-    for width in widths:
-        weights.append([[draw() for _ in range(before)] for _ in range(width)])
-        biases.append([draw() for _ in range(width)])
-        before = width
-    return Network.from_arrays(weights, biases, relu_last=True)
-
-
 def _net(*layers: tuple[Any, Any]) -> Network:
     return Network.from_arrays([W for W, _ in layers], [b for _, b in layers], relu_last=True)
 

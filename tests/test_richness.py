@@ -21,7 +21,7 @@ from polycarve.sampling import (
     jackknife,
     observed,
 )
-from tests import cases
+from tests.lcg import lcg
 
 Estimator = Callable[[npt.NDArray[np.int64]], float]
 
@@ -161,15 +161,15 @@ ESTIMATORS: dict[str, Estimator] = {
     "jackknife2": lambda counts: jackknife(counts, order=2).value,
     "mass": good_turing_mass,
 }
-NETWORKS = {5: [16, 16], 9: [12, 12, 12]}
 REGIONS = {5: 327, 9: 411}
-BOX = pc.Box.cube(-2, 2, dim=2)
 
 
 @cache
 def shares(seed: int) -> npt.NDArray[np.float64]:
     """The exact areas of all regions over that of the box."""
-    volumes = pc.carve(cases.lcg(seed, 2, NETWORKS[seed]), BOX).volumes()
+    network, box, regions = lcg(seed)
+    assert regions == REGIONS[seed]
+    volumes = pc.carve(network, box).volumes()
     assert len(volumes) == REGIONS[seed]
     return volumes / volumes.sum()
 
@@ -206,9 +206,9 @@ def test_means_over_multinomial_counts(seed: int, n: int) -> None:
     ("n", "repetitions"), [(300, 100), (1000, 100), (10_000, 40), (100_000, 4)]
 )
 def test_means_over_points(seed: int, n: int, repetitions: int) -> None:
-    network = cases.lcg(seed, 2, NETWORKS[seed])
+    network, box, _ = lcg(seed)
     rng = np.random.default_rng([seed, n, 1])
-    samples = [pc.sample(network, BOX, n, rng=rng) for _ in range(repetitions)]
+    samples = [pc.sample(network, box, n, rng=rng) for _ in range(repetitions)]
     assert all(one.n_on_boundary == 0 and one.counts.sum() == n for one in samples)
     for name, expected in TABLE[seed][n].items():
         if name in ESTIMATORS:

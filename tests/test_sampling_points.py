@@ -13,6 +13,7 @@ import polycarve as pc
 from polycarve.networks import Activation, Layer, Network, examples
 from polycarve.rational import ExactArray
 from tests import cases
+from tests.lcg import lcg
 
 SQUARE = pc.Box.cube(-1, 1, dim=2)
 TRIANGLE = pc.Polytope([[-1, 0], [0, -1], [1, 1]], [0, 0, 1])
@@ -139,7 +140,7 @@ UNIFORM = {
         "uniform",
     ),
     "triangle": (
-        cases.lcg(4, 2, [8, 8]),
+        lcg(4)[0],
         TRIANGLE,
         "about 0.5",
     ),
@@ -148,8 +149,8 @@ UNIFORM = {
         pc.Slice([0, 0, 0], [[1, 1, 0], [0, 1, 2]], domain=TRIANGLE),
         "about 0.5",
     ),
-    "thin polytope": (cases.lcg(4, 2, [8, 8]), thin(2), "by simplices"),
-    "thin polytope, three dimensions": (cases.lcg(11, 3, [6, 6]), thin(3), "by simplices"),
+    "thin polytope": (lcg(4)[0], thin(2), "by simplices"),
+    "thin polytope, three dimensions": (lcg(11)[0], thin(3), "by simplices"),
 }
 
 
