@@ -29,7 +29,7 @@ FILE = str(cases.DATA / "networks" / "moons.npz")
 SCHEMA = json.loads((Path(pc.__file__).parent / "cli" / "compare.schema.json").read_text())
 SQUARE = pc.Box.cube(-1, 1, dim=2)
 SAMPLED = ["chao1", "chao1 bias-corrected", "ace", "jackknife1", "jackknife2"]
-PROBED = ["layer-wise probe", "stochastic enumeration", "random lines"]
+PROBED = ["stochastic enumeration", "layer-wise probe", "random lines"]
 BASELINES = ["inverse volume", "Knuth's probe"]
 
 
@@ -89,6 +89,28 @@ def test_coverage(moons: pc.Comparison) -> None:
     assert seen is not None
     assert seen.regions == len(moons.samples[0]) / 66
     assert grid.volume < seen.volume <= 1
+
+
+def test_patterns_that_a_list_lacks_are_counted() -> None:
+    """A list without one of the regions that it should have."""
+    carving = pc.carve(MOONS, AROUND)
+    found = pc.sample(MOONS, AROUND, grid=100)
+    lost = int(carving.find(found.packed)[0])
+    kept = np.delete(np.arange(66), lost)
+    short = pc.Carving(
+        MOONS,
+        AROUND,
+        carving.packed[kept],
+        carving.points[kept],
+        carving.point_is_interior[kept],
+        n_layers=3,
+    )
+    volumes = carving.volumes()[kept]
+    covered = parts.coverage(found, short, volumes)
+    assert covered is not None
+    assert (covered.regions, covered.n_unlisted) == (57 / 65, 1)
+    rest = np.delete(found.packed, 0, axis=0)
+    assert covered.volume == pytest.approx(volumes[short.find(rest)].sum() / volumes.sum())
 
 
 def test_estimates_are_those_of_the_sample(moons: pc.Comparison) -> None:
@@ -152,7 +174,7 @@ def test_counts_after_layers_from_points_alone(monkeypatch: pytest.MonkeyPatch) 
         expected.append(max(map(len, each)))
     assert found.layer_counts == tuple(expected)
     assert len(patterns) > 0
-    assert [name for name, _ in found.missing][:2] == ["carving", "layer-wise probe"]
+    assert [name for name, _ in found.missing][:2] == ["carving", "stochastic enumeration"]
     assert found.to_dict()["n_carved"] is None
     assert "not carved" in str(found)
 

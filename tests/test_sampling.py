@@ -140,6 +140,16 @@ def test_numbers_of_any_size() -> None:
         assert (found.codes(), found.n_on_boundary) == (["i|i", "a|a"], 1)
 
 
+def test_products_that_vanish_in_part() -> None:
+    """0.4 t + 0.4 t - 0.6 t is positive, but -t in float64 where t is the smallest number."""
+    t = Fraction(1, 2**1074)
+    network = Network.from_arrays([[[t, t, -t]]], relu_last=True)
+    cube = pc.Box.cube(-1, 1, dim=3)
+    for scale, code in ((1, "a"), (-1, "i")):
+        X = scale * np.array([[0.4, 0.4, 0.6]])
+        assert pc.sample(network, cube, points=X).codes() == [code]
+
+
 # ---------------------------------------------------------------------- how it shows
 
 

@@ -27,8 +27,9 @@ FloatArray = npt.NDArray[np.float64]
 # The method `simplex` keeps a square matrix for every neuron: not more than this.
 _MOST_BYTES = 1 << 30
 
-# Cells that stochastic enumeration carries; fewer where not one run is done in time.
-_BUDGETS = (100, 10, 1)
+# Cells that stochastic enumeration carries, and its share of the time left; fewer cells where not
+# one run is done in time.
+_BUDGETS = {100: 0.4, 10: 0.5, 1: 0.8}
 
 # Seconds that putting one cell in d coordinates on a vertex takes, over d^3: so long nothing can
 # stop it. It may take this share of the time there is.
@@ -126,10 +127,10 @@ def coverage(
 def enumerated(network: Network, domain: Domain, rng: Any, clock: Clock) -> CountEstimate:
     """Return what stochastic enumeration finds with as many cells as time allows for."""
     coordinates = domain.rank + (not domain.is_bounded)
-    for budget in _BUDGETS:
-        limits = clock.limits(0.5)
+    for budget, part in _BUDGETS.items():
+        limits = clock.limits(part)
         seconds = math.inf if limits.max_seconds is None else limits.max_seconds
-        is_last = budget == _BUDGETS[-1]
+        is_last = budget == min(_BUDGETS)
         if budget * coordinates**3 * _SECONDS_A_CELL > _LONGEST * seconds and not is_last:
             continue
         try:
