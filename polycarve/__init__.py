@@ -66,7 +66,7 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "theory"):
+    if name in ("errors", "sampling", "theory"):
         return import_module(f"polycarve.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'polycarve' has no attribute {name!r}")

@@ -72,8 +72,8 @@ class CountEstimate:
     def __str__(self) -> str:
         notes = []
         if self.interval is not None:
-            low, high = (_rounded(end, self.interval[1] - self.interval[0])
-                         for end in self.interval)  # fmt: skip
+            width = self.interval[1] - self.interval[0]
+            low, high = (_rounded(end, min(width, abs(end) / 10)) for end in self.interval)
             level = "" if self.confidence is None else f"{100 * self.confidence:g} % "
             notes.append(f"{level}interval {low} to {high}")
         words = [f"n = {self.n:,}"]
