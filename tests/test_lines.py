@@ -13,7 +13,7 @@ import polycarve as pc
 from polycarve.errors import InputError
 from polycarve.networks import examples
 from polycarve.sampling import boundary_size, random_lines
-from polycarve.sampling.lines import _along, _regions_met, region_surfaces
+from polycarve.sampling.lines import _along, _is_within, _regions_met, region_surfaces
 from polycarve.sampling.surface import Surface
 from tests import cases
 from tests.lcg import LCG, lcg
@@ -123,6 +123,17 @@ def test_boundaries_on_the_domains_own_are_none() -> None:
     found = boundary_size(net, box, 2000, rng=0)
     assert (found.value, found.interval) == (0, None)
     assert random_lines(pc.carve(net, box), 2000, rng=0).value == 1
+
+
+def test_what_lies_beyond_a_boundary_by_rounding_only_is_left_out() -> None:
+    net = pc.Network.from_arrays([[[1, 0], [1, 0], [0, 1]]], [[0, -1, 0]], relu_last=True)
+    found = pc.carve_segments(
+        net,
+        [[-1e-15, 0.5], [0.5, -1], [-1, 0.5], [0.25, 0.5]],
+        [[1 + 1e-15, 0.6], [0.5, 1], [1e-15, 0.6], [0.75, 0.5]],
+    )
+    assert found.n_regions.tolist() == [3, 2, 2, 1]
+    assert _is_within(found).astype(int).tolist() == [0, 1, 0, 1, 1, 1, 0, 1]
 
 
 def test_other_domains() -> None:

@@ -149,7 +149,47 @@ def test_a_program_in_steps_is_the_same_program(method: str, step: int) -> None:
         assert (memory.collect(plain).packed == pc.carve(net, domain).packed).all()
 
 
+MULTIPLES = pc.Network.from_arrays(
+    [
+        [[1, 0], [0, 1], [-2, 0], [-3, 0], [2, 2]],
+        [[1, 0, 0, 0, 0], [-1, 0, 0, 0, 0], [-2, 0, 0, 0, 0], [3, 0, 0, 0, 0], [0, 1, 1, 0, -1]],
+        [[1, 1, -1, 1, 1], [-1, -2, 1, 0, -1], [2, 2, -2, 2, 2]],
+    ],
+    [[0, 0, 0, 0, 1], [0, 0, 0, 0, -1], [-1, 1, -2]],
+    relu_last=True,
+)
+
+
+@pytest.mark.parametrize("step", [None, 1, 2])
+@pytest.mark.parametrize("method", ["simplex", "vertices"])
+def test_all_lists_together_are_the_carving(method: str, step: int | None) -> None:
+    """To the last bit; also where multiples of a neuron stand in different steps of its layer."""
+    for net, domain in [(MULTIPLES, MOONS), *(case.values for case in SMALL[::2])]:
+        tree = tree_of(net, domain, method, step)
+        cells = tree.root
+        while cells.n_layers < tree.n_levels:
+            children = tree.children(cells, Guard())
+            cells = children.take(np.arange(len(children)))
+        carving = pc.carve(net, domain)
+        assert np.array_equal(cells.bits, carving.patterns)
+        if carving.complete:
+            offsets, cuts = carving._tree.ancestors(range(len(carving)), sum(carving.widths))
+            assert np.array_equal(cells.offsets, offsets)
+            assert np.array_equal(cells.cuts, cuts)
+
+
 # ------------------------------------------------------------------ what theory says of the laws
+
+
+def layer_values(carving: Carving) -> Any:
+    """The values of `law`, from where neighbours in the list differ: for long lists."""
+    values, before = np.ones(len(carving)), np.zeros(len(carving), np.int64)
+    for stop in np.cumsum(carving.widths).tolist():
+        here = np.concatenate([[0], np.cumsum(carving._first_difference < stop)])
+        first = np.flatnonzero(np.diff(here, prepend=-1))
+        values *= np.bincount(before[first])[before]
+        before = here
+    return values
 
 
 def relative_deviation(values: Any) -> float:
@@ -169,12 +209,7 @@ def relative_deviation(values: Any) -> float:
 def test_relative_deviations(name: str, by_layer: float, by_neuron: float) -> None:
     case = cases.spec()[name]
     carving = pc.carve(case.network, case.box)
-    values, before = np.ones(len(carving)), np.zeros(len(carving), np.int64)
-    for stop in np.cumsum(carving.widths).tolist():
-        here = np.concatenate([[0], np.cumsum(carving._first_difference < stop)])
-        first = np.flatnonzero(np.diff(here, prepend=-1))
-        values *= np.bincount(before[first])[before]
-        before = here
+    values = layer_values(carving)
     assert round(relative_deviation(values), 1) == by_layer
     rows, n = range(len(carving)), sum(carving.widths)
     splits = np.diff(carving._tree.ancestors(rows, n)[0]) if carving._tree is not None else 0
@@ -214,12 +249,21 @@ def test_counts_of_real_networks(name: str) -> None:
 # ------------------------------------------------------------------ intervals
 
 
-@pytest.mark.parametrize("n", [100, 1000])
-@pytest.mark.parametrize("name", ["moons", "rand_2-32-32-32", "rand_2-128-128"])
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [
+        *(
+            (name, n)
+            for name in ("moons", "rand_2-32-32-32", "rand_2-128-128")
+            for n in (100, 1000)
+        ),
+        ("rand_3-64-64-64", 100),
+    ],
+)
 def test_intervals_cover_as_often_as_they_say(name: str, n: int) -> None:
     """By probes drawn from their exact law; those of the estimator are no narrower above."""
     case, trials = cases.spec()[name], 2000 if n == 100 else 700
-    values, _ = law(pc.carve(case.network, case.box))
+    values = layer_values(pc.carve(case.network, case.box))
     worth, place = np.unique(values, return_inverse=True)
     shares = np.bincount(place.reshape(-1), 1 / values)
     drawn = np.random.default_rng(7).choice(worth, p=shares / shares.sum(), size=(trials, n))
@@ -235,8 +279,7 @@ def test_intervals_cover_as_often_as_they_say(name: str, n: int) -> None:
 
 def test_students_interval_would_not_do() -> None:
     case = cases.spec()["rand_2-32-32-32"]
-    values, _ = law(pc.carve(case.network, case.box))
-    p = 1 / values
+    p = 1 / (values := layer_values(pc.carve(case.network, case.box)))
     drawn = np.random.default_rng(7).choice(values, p=p / p.sum(), size=(2000, 100))
     errors = drawn.std(axis=1, ddof=1) / 10
     covered = np.abs(drawn.mean(axis=1) - case.regions) <= 1.984 * errors

@@ -94,10 +94,8 @@ class Children:
 
     @cached_property
     def differences(self) -> IntArray:
-        """The first cut in which neighbours in the list differ; -1 between two parents."""
-        found = first_difference(self.packed)
-        found[self.offsets[1:-1] - 1] = -1
-        return found
+        """The first cut in which neighbours in the list differ: between two parents, an old one."""
+        return first_difference(self.packed)
 
     @cached_property
     def _tree(self) -> SplitTree:
