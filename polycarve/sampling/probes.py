@@ -70,7 +70,8 @@ def layer_probe(
     On the four networks of the benchmarks the standard deviation of one probe is 1.2 to 1.9 times
     the number of regions, where Knuth's probe, neuron by neuron, has 2 to 323 times. The interval
     takes the skewness of probes into account (`polycarve.sampling.estimate.mean_interval`). The
-    lower end is no less than the number of cells that were listed.
+    lower end is no less than the number of cells that were listed. As in `polycarve.carve`, a time
+    limit is looked at between cells; in hundreds of dimensions one cell can take a minute.
 
     References
     ----------
