@@ -13,7 +13,8 @@ import polycarve as pc
 from polycarve.errors import InputError
 from polycarve.networks import examples
 from polycarve.sampling import boundary_size, random_lines
-from polycarve.sampling.lines import _along, _regions_met, _Surface, region_surfaces
+from polycarve.sampling.lines import _along, _is_within, _regions_met, region_surfaces
+from polycarve.sampling.surface import Surface
 from tests import cases
 from tests.lcg import LCG, lcg
 
@@ -54,7 +55,7 @@ def test_numbers_on_record(seed: int, deviation: float, mean: float, error: floa
 def test_every_region_is_met_as_often_as_its_surface_says(seed: int) -> None:
     net, domain, _ = lcg(seed)
     carving = pc.carve(net, domain)
-    surface, n = _Surface.of(domain), 8000
+    surface, n = Surface.of(domain), 8000
     shares = region_surfaces(carving) / surface.size
     ends = surface.lines(n, np.random.default_rng(seed))
     _, rows = _regions_met(carving, _along(net, domain), *ends)
@@ -83,7 +84,7 @@ def test_mean_chords(domain: Any) -> None:
     """The mean chord of isotropic uniform lines is pi area / perimeter, or 4 volume / surface."""
     net = pc.Network.from_arrays([[[1] * domain.input_dim]])
     size = float(pc.carve(net, domain).volumes()[0])
-    surface = _Surface.of(domain)
+    surface = Surface.of(domain)
     start, end = surface.lines(20_000, np.random.default_rng(3))
     chords = np.linalg.norm(end - start, axis=1)
     expected = (math.pi if domain.rank == 2 else 4.0) * size / surface.size
@@ -110,7 +111,7 @@ def test_surfaces() -> None:
 @pytest.mark.parametrize("seed", [4, 8, 11, 12])
 def test_size_of_boundaries(seed: int) -> None:
     net, domain, _ = lcg(seed)
-    exact = (region_surfaces(pc.carve(net, domain)).sum() - _Surface.of(domain).size) / 2
+    exact = (region_surfaces(pc.carve(net, domain)).sum() - Surface.of(domain).size) / 2
     found = boundary_size(net, domain, 4000, rng=seed)
     assert found.standard_error is not None
     assert abs(found.value - exact) <= 3 * found.standard_error
@@ -122,6 +123,17 @@ def test_boundaries_on_the_domains_own_are_none() -> None:
     found = boundary_size(net, box, 2000, rng=0)
     assert (found.value, found.interval) == (0, None)
     assert random_lines(pc.carve(net, box), 2000, rng=0).value == 1
+
+
+def test_what_lies_beyond_a_boundary_by_rounding_only_is_left_out() -> None:
+    net = pc.Network.from_arrays([[[1, 0], [1, 0], [0, 1]]], [[0, -1, 0]], relu_last=True)
+    found = pc.carve_segments(
+        net,
+        [[-1e-15, 0.5], [0.5, -1], [-1, 0.5], [0.25, 0.5]],
+        [[1 + 1e-15, 0.6], [0.5, 1], [1e-15, 0.6], [0.75, 0.5]],
+    )
+    assert found.n_regions.tolist() == [3, 2, 2, 1]
+    assert _is_within(found).astype(int).tolist() == [0, 1, 0, 1, 1, 1, 0, 1]
 
 
 def test_other_domains() -> None:
@@ -145,7 +157,7 @@ def test_degenerate_networks() -> None:
         carving = pc.carve(net, domain)
         found = random_lines(carving, 400, rng=0)
         assert found.standard_error is not None
-        shares = region_surfaces(carving) / _Surface.of(domain).size
+        shares = region_surfaces(carving) / Surface.of(domain).size
         missed = shares[400 * shares < 1]  # so thin that few lines meet them
         low = len(carving) - len(missed)
         assert found.value + 4 * found.standard_error >= low, name

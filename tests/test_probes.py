@@ -24,7 +24,7 @@ from polycarve.sampling import (
 from polycarve.sampling.enumeration import _Enumeration
 from polycarve.sampling.estimate import CountEstimate, mean_interval
 from polycarve.sampling.levels import CellTree, Guard, TooManyError
-from polycarve.sampling.probes import _child_by_halving, _uniform_child, _Walk
+from polycarve.sampling.walks import Walk, child_by_halving, uniform_child
 from polycarve.splitting import drive
 from polycarve.splitting.method import method_named
 from polycarve.splitting.prefixes import in_steps
@@ -80,7 +80,7 @@ def halving_law(carving: Carving, step: int) -> tuple[Any, Any]:
 def tree_of(
     net: pc.Network, domain: Any, method: str | None = None, step: int | None = None
 ) -> CellTree:
-    tree = CellTree.of(net, domain, step)
+    tree = CellTree.of(net, domain, by_layer=step is None, step=step)
     assert tree is not None
     return tree if method is None else CellTree(tree.program, method_named(method))
 
@@ -105,7 +105,7 @@ def test_every_list_of_children_is_the_carvings(net: pc.Network, domain: Any) ->
     values, chances = law(carving)
     assert np.sum(1 / values) == pytest.approx(1)  # so that the mean is the number of regions
     for method in {"simplex", pc.select_method(net, domain).method}:
-        walk = _Walk(tree_of(net, domain, method), Guard(), None, _uniform_child)
+        walk = Walk(tree_of(net, domain, method), Guard(), None, uniform_child)
         assert walk.values(chances).tolist() == values.tolist()
         assert walk.known() == (len(carving), True)
 
@@ -115,7 +115,7 @@ def test_every_path_of_knuths_probe(net: pc.Network, domain: Any) -> None:
     carving = pc.carve(net, domain)
     values, chances = halving_law(carving, step=3)
     assert np.sum(1 / values) == 1
-    walk = _Walk(tree_of(net, domain, step=3), Guard(), None, _child_by_halving)
+    walk = Walk(tree_of(net, domain, step=3), Guard(), None, child_by_halving)
     assert walk.values(chances).tolist() == values.tolist()
 
 
@@ -123,7 +123,7 @@ def test_every_path_of_knuths_probe(net: pc.Network, domain: Any) -> None:
 def test_every_list_of_larger_networks(name: str) -> None:
     case = cases.spec()[name]
     values, chances = law(pc.carve(case.network, case.box))
-    walk = _Walk(tree_of(case.network, case.box), Guard(), None, _uniform_child)
+    walk = Walk(tree_of(case.network, case.box), Guard(), None, uniform_child)
     assert walk.values(chances).tolist() == values.tolist()
 
 
@@ -135,7 +135,7 @@ def test_cells_that_cannot_be_stood_in_are_left_to_linear_programs() -> None:
     cells = root.take(np.arange(len(root)))
     cells.inside[::2] = False
     assert tree.children(cells, Guard()).counts.sum() == len(pc.carve(net, domain).at_layer(2))
-    walk = _Walk(tree_of(net, domain, "highs"), Guard(), None, _uniform_child)
+    walk = Walk(tree_of(net, domain, "highs"), Guard(), None, uniform_child)
     assert walk.values(chances[::10]).tolist() == values[::10].tolist()
 
 
@@ -149,7 +149,47 @@ def test_a_program_in_steps_is_the_same_program(method: str, step: int) -> None:
         assert (memory.collect(plain).packed == pc.carve(net, domain).packed).all()
 
 
+MULTIPLES = pc.Network.from_arrays(
+    [
+        [[1, 0], [0, 1], [-2, 0], [-3, 0], [2, 2]],
+        [[1, 0, 0, 0, 0], [-1, 0, 0, 0, 0], [-2, 0, 0, 0, 0], [3, 0, 0, 0, 0], [0, 1, 1, 0, -1]],
+        [[1, 1, -1, 1, 1], [-1, -2, 1, 0, -1], [2, 2, -2, 2, 2]],
+    ],
+    [[0, 0, 0, 0, 1], [0, 0, 0, 0, -1], [-1, 1, -2]],
+    relu_last=True,
+)
+
+
+@pytest.mark.parametrize("step", [None, 1, 2])
+@pytest.mark.parametrize("method", ["simplex", "vertices"])
+def test_all_lists_together_are_the_carving(method: str, step: int | None) -> None:
+    """To the last bit; also where multiples of a neuron stand in different steps of its layer."""
+    for net, domain in [(MULTIPLES, MOONS), *(case.values for case in SMALL[::2])]:
+        tree = tree_of(net, domain, method, step)
+        cells = tree.root
+        while cells.n_layers < tree.n_levels:
+            children = tree.children(cells, Guard())
+            cells = children.take(np.arange(len(children)))
+        carving = pc.carve(net, domain)
+        assert np.array_equal(cells.bits, carving.patterns)
+        if carving.complete:
+            offsets, cuts = carving._tree.ancestors(range(len(carving)), sum(carving.widths))
+            assert np.array_equal(cells.offsets, offsets)
+            assert np.array_equal(cells.cuts, cuts)
+
+
 # ------------------------------------------------------------------ what theory says of the laws
+
+
+def layer_values(carving: Carving) -> Any:
+    """The values of `law`, from where neighbours in the list differ: for long lists."""
+    values, before = np.ones(len(carving)), np.zeros(len(carving), np.int64)
+    for stop in np.cumsum(carving.widths).tolist():
+        here = np.concatenate([[0], np.cumsum(carving._first_difference < stop)])
+        first = np.flatnonzero(np.diff(here, prepend=-1))
+        values *= np.bincount(before[first])[before]
+        before = here
+    return values
 
 
 def relative_deviation(values: Any) -> float:
@@ -169,12 +209,7 @@ def relative_deviation(values: Any) -> float:
 def test_relative_deviations(name: str, by_layer: float, by_neuron: float) -> None:
     case = cases.spec()[name]
     carving = pc.carve(case.network, case.box)
-    values, before = np.ones(len(carving)), np.zeros(len(carving), np.int64)
-    for stop in np.cumsum(carving.widths).tolist():
-        here = np.concatenate([[0], np.cumsum(carving._first_difference < stop)])
-        first = np.flatnonzero(np.diff(here, prepend=-1))
-        values *= np.bincount(before[first])[before]
-        before = here
+    values = layer_values(carving)
     assert round(relative_deviation(values), 1) == by_layer
     rows, n = range(len(carving)), sum(carving.widths)
     splits = np.diff(carving._tree.ancestors(rows, n)[0]) if carving._tree is not None else 0
@@ -214,12 +249,21 @@ def test_counts_of_real_networks(name: str) -> None:
 # ------------------------------------------------------------------ intervals
 
 
-@pytest.mark.parametrize("n", [100, 1000])
-@pytest.mark.parametrize("name", ["moons", "rand_2-32-32-32", "rand_2-128-128"])
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [
+        *(
+            (name, n)
+            for name in ("moons", "rand_2-32-32-32", "rand_2-128-128")
+            for n in (100, 1000)
+        ),
+        ("rand_3-64-64-64", 100),
+    ],
+)
 def test_intervals_cover_as_often_as_they_say(name: str, n: int) -> None:
     """By probes drawn from their exact law; those of the estimator are no narrower above."""
     case, trials = cases.spec()[name], 2000 if n == 100 else 700
-    values, _ = law(pc.carve(case.network, case.box))
+    values = layer_values(pc.carve(case.network, case.box))
     worth, place = np.unique(values, return_inverse=True)
     shares = np.bincount(place.reshape(-1), 1 / values)
     drawn = np.random.default_rng(7).choice(worth, p=shares / shares.sum(), size=(trials, n))
@@ -235,8 +279,7 @@ def test_intervals_cover_as_often_as_they_say(name: str, n: int) -> None:
 
 def test_students_interval_would_not_do() -> None:
     case = cases.spec()["rand_2-32-32-32"]
-    values, _ = law(pc.carve(case.network, case.box))
-    p = 1 / values
+    p = 1 / (values := layer_values(pc.carve(case.network, case.box)))
     drawn = np.random.default_rng(7).choice(values, p=p / p.sum(), size=(2000, 100))
     errors = drawn.std(axis=1, ddof=1) / 10
     covered = np.abs(drawn.mean(axis=1) - case.regions) <= 1.984 * errors
@@ -271,7 +314,7 @@ class Scripted:
         return np.array(list(combinations(range(n), size))[self.script[step]])
 
 
-@pytest.mark.parametrize("budget", [1, 2, 3])
+@pytest.mark.parametrize("budget", [1, 2])
 def test_the_mean_over_all_choices_is_the_number(budget: int) -> None:
     net = cases.integers(2, [3, 3, 3], 4, 2)
     domain = pc.Box.cube(-2, 2, dim=2)
@@ -435,7 +478,7 @@ def test_domains_of_all_kinds() -> None:
     ):
         carving = pc.carve(net, domain)
         values, chances = law(carving)
-        walk = _Walk(tree_of(net, domain), Guard(), None, _uniform_child)
+        walk = Walk(tree_of(net, domain), Guard(), None, uniform_child)
         assert walk.values(chances).tolist() == values.tolist()
 
 
@@ -447,7 +490,7 @@ def test_many_inputs() -> None:
     box = pc.Box.around(rng.normal(size=60).tolist(), 0.3)
     carving = pc.carve(net, box)
     values, chances = law(carving)
-    walk = _Walk(tree_of(net, box), Guard(), None, _uniform_child)
+    walk = Walk(tree_of(net, box), Guard(), None, uniform_child)
     rows = np.arange(0, len(values), 7)
     assert walk.values(chances[rows]).tolist() == values[rows].tolist()
 

@@ -29,6 +29,9 @@ BitArray = npt.NDArray[np.uint8]
 # Leaves that a method may return at a time.
 _CAPACITY = 1 << 16
 
+# Neurons are taken together as long as they can part a cell into no more children than this.
+_MOST_CHILDREN = 256
+
 # What the cells that are handed to a method may take, in bytes.
 _CELL_BYTES = 1 << 28
 
@@ -91,10 +94,8 @@ class Children:
 
     @cached_property
     def differences(self) -> IntArray:
-        """The first cut in which neighbours in the list differ; -1 between two parents."""
-        found = first_difference(self.packed)
-        found[self.offsets[1:-1] - 1] = -1
-        return found
+        """The first cut in which neighbours in the list differ: between two parents, an old one."""
+        return first_difference(self.packed)
 
     @cached_property
     def _tree(self) -> SplitTree:
@@ -131,18 +132,20 @@ class CellTree:
         self._upto: dict[int, Program] = {}
 
     @classmethod
-    def of(cls, net: Any, domain: Any, step: int | None = None) -> CellTree | None:
+    def of(
+        cls, net: Any, domain: Any, *, by_layer: bool = True, step: int | None = None
+    ) -> CellTree | None:
         """Return the tree of a network on a domain; None if nothing can be cut.
 
-        With `step`, a level is so many neurons of a layer instead of all.
+        A level is a layer, or, if not `by_layer`, a few neurons of one: `step` of them.
         """
         network = as_network(net)
         place = as_domain(domain, network.input_dim)
         if place.rank == 0 or not network.cut_widths:
             return None
         program = compile_program(network, place)
-        if step is not None:
-            program = in_steps(program, step)
+        if not by_layer:
+            program = in_steps(program, step or _few_neurons(program.n_free))
         return cls(program, method_named(select_method(network, place).method))
 
     @property
@@ -171,6 +174,14 @@ class CellTree:
             part = parents if chunk >= len(parents) else parents.take(slice(start, start + chunk))
             found.add(self.method, part)
         return found.children(parents)
+
+
+def _few_neurons(k: int) -> int:
+    """Return how many planes part a cell of k dimensions into `_MOST_CHILDREN` at most."""
+    n = 1
+    while sum(math.comb(n + 1, j) for j in range(k + 1)) <= _MOST_CHILDREN:
+        n = n + 1 if k > 1 else _MOST_CHILDREN - 1
+    return n
 
 
 class _List:

@@ -9,19 +9,18 @@ the number of regions as its expectation; and it crosses boundaries of total siz
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from polycarve import geometry
 from polycarve.carving import Carving
 from polycarve.domains import Domain, as_domain
 from polycarve.errors import InputError, NumericalError
 from polycarve.networks import Network, as_network
 from polycarve.sampling.arguments import as_generator, checked_confidence
 from polycarve.sampling.estimate import CountEstimate, mean_interval, standard_error
+from polycarve.sampling.surface import END, Surface
 from polycarve.segments import SegmentCarvings, carve_segments
 from polycarve.theory.arguments import whole
 
@@ -30,9 +29,6 @@ IntArray = npt.NDArray[np.int64]
 
 # Lines whose patterns are held at a time.
 _CHUNK = 512
-
-# How far from the end of a line, relative to coordinates, rounding may be all there is.
-_END = 2.0**-40
 
 
 def random_lines(
@@ -86,7 +82,7 @@ def random_lines(
         raise InputError(
             f"carving is {carving!r}; a complete Carving is needed, for the shapes of its regions."
         )
-    surface = _Surface.of(carving.domain)
+    surface = Surface.of(carving.domain)
     sizes = surface.size / region_surfaces(carving)
     along = _along(carving.network, carving.domain)
     network = along[: carving.n_layers] if carving.widths else along
@@ -145,7 +141,7 @@ def boundary_size(
     place = as_domain(domain, network.input_dim)
     n, generator = whole(n_lines, "n_lines", least=1), as_generator(rng)
     confidence = checked_confidence(confidence)
-    surface = _Surface.of(place)
+    surface = Surface.of(place)
     along = _along(network, place)
     values = np.zeros(n)
     for start in range(0, n, _CHUNK):
@@ -237,7 +233,7 @@ def _is_within(found: SegmentCarvings) -> npt.NDArray[np.bool_]:
     """
     lengths = np.linalg.norm(found.X1 - found.X0, axis=1)
     sizes = np.maximum(np.abs(found.X0), np.abs(found.X1)).max(axis=1)
-    end = np.minimum(_END * sizes / lengths, 0.5)
+    end = np.minimum(END * sizes / lengths, 0.5)
     segment = np.repeat(np.arange(len(found)), np.diff(found.offsets))
     t = found.breakpoints
     is_next = np.ones(len(t), np.bool_)
@@ -250,80 +246,3 @@ def _is_within(found: SegmentCarvings) -> npt.NDArray[np.bool_]:
     leaves[np.flatnonzero(others) - 1] = t[is_next]
     trim = np.repeat(end, found.n_regions)
     return np.asarray((leaves > trim) & (enters < 1.0 - trim))
-
-
-@dataclass(frozen=True, eq=False)
-class _Surface:
-    """The surface of a bounded domain in its free coordinates, in simplices.
-
-    Attributes
-    ----------
-    simplices : (n, d, d) float64
-        Corners of the sides' parts.
-    shares : (n,) float64
-        How much of the surface each is.
-    size : float
-    A, b
-        The sides: ``A @ y <= b``, with normals of length one.
-    """
-
-    simplices: FloatArray
-    shares: FloatArray
-    size: float
-    A: FloatArray
-    b: FloatArray
-
-    @classmethod
-    def of(cls, domain: Domain) -> _Surface:
-        if domain.rank not in (2, 3) or not domain.is_bounded:
-            raise InputError(
-                f"{domain!r} has rank {domain.rank}; random lines need a bounded domain of rank 2 "
-                f"or 3. In more dimensions use layer_probe."
-            )
-        from scipy.spatial import ConvexHull
-
-        forms = domain.exact_sides().float64
-        free = domain.free
-        lengths = np.linalg.norm(forms[:, free], axis=1)
-        A, b = -forms[:, free] / lengths[:, None], forms[:, -1] / lengths
-        needed = geometry.irredundant(A, b)
-        A, b = A[needed], b[needed]
-        centre = domain.frame.centre
-        corners = geometry.vertices(A, b, centre)
-        hull = ConvexHull(corners)
-        simplices = corners[hull.simplices]
-        edges = simplices[:, 1:] - simplices[:, :1]
-        if len(free) == 2:
-            sizes = np.linalg.norm(edges[:, 0], axis=1)
-        else:
-            sizes = 0.5 * np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
-        return cls(simplices, sizes / sizes.sum(), float(sizes.sum()), A, b)
-
-    def lines(self, n: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Return where isotropic uniform lines enter and leave the domain, ``(n, d)`` each.
-
-        A hair's breadth inside, since neurons may vanish on the surface.
-        """
-        d = self.A.shape[1]
-        chosen = self.simplices[generator.choice(len(self.shares), size=n, p=self.shares)]
-        start = np.einsum("ij,ijk->ik", generator.dirichlet(np.ones(d), size=n), chosen)
-        # The side that a point lies on is the one it is nearest to.
-        side = np.argmin(np.abs(self.b - start @ self.A.T), axis=1)
-        inward = -self.A[side]
-        # A uniform point of the disc below a hemisphere is the foot of a direction by its cosine.
-        foot = generator.normal(size=(n, d))
-        foot -= np.einsum("ij,ij->i", foot, inward)[:, None] * inward
-        foot /= np.linalg.norm(foot, axis=1)[:, None]
-        square = generator.random(n)
-        radius = square if d == 2 else np.sqrt(square)
-        direction = radius[:, None] * foot + np.sqrt(1.0 - radius**2)[:, None] * inward
-        rate = direction @ self.A.T
-        gap = np.maximum(self.b - start @ self.A.T, 0.0)
-        reach = np.where(rate > 0, gap / np.where(rate > 0, rate, 1.0), np.inf)
-        reach[np.arange(n), side] = np.inf
-        length = reach.min(axis=1)
-        inset = np.minimum(_END * np.abs(self.simplices).max(), 0.25 * length)
-        return (
-            start + inset[:, None] * direction,
-            start + (length - inset)[:, None] * direction,
-        )
