@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from polycarve.carving import Carving as Carving
     from polycarve.checks import check as check
+    from polycarve.comparison import Comparison as Comparison
+    from polycarve.comparison import compare as compare
     from polycarve.domains import Box as Box
     from polycarve.domains import Polytope as Polytope
     from polycarve.domains import Segment as Segment
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from polycarve.recursion import region_at as region_at
     from polycarve.recursion import select_method as select_method
     from polycarve.region import Region as Region
+    from polycarve.sampling import SampleEstimate as SampleEstimate
+    from polycarve.sampling import sample as sample
     from polycarve.segments import SegmentCarvings as SegmentCarvings
     from polycarve.segments import carve_segments as carve_segments
     from polycarve.splitting.drive import Limits as Limits
@@ -44,12 +48,14 @@ _HOMES = {
     "Box": "polycarve.domains",
     "CarveCallback": "polycarve.training",
     "Carving": "polycarve.carving",
+    "Comparison": "polycarve.comparison",
     "Limits": "polycarve.splitting.drive",
     "MethodChoice": "polycarve.recursion",
     "Network": "polycarve.networks",
     "PolycarveError": "polycarve.errors",
     "Polytope": "polycarve.domains",
     "Region": "polycarve.region",
+    "SampleEstimate": "polycarve.sampling",
     "Segment": "polycarve.domains",
     "SegmentCarvings": "polycarve.segments",
     "Slice": "polycarve.domains",
@@ -58,10 +64,12 @@ _HOMES = {
     "carve": "polycarve.recursion",
     "carve_segments": "polycarve.segments",
     "check": "polycarve.checks",
+    "compare": "polycarve.comparison",
     "count_regions": "polycarve.recursion",
     "image_volumes": "polycarve.images",
     "load": "polycarve.storage",
     "region_at": "polycarve.recursion",
+    "sample": "polycarve.sampling",
     "select_method": "polycarve.recursion",
     "write_graph": "polycarve.graph",
 }
@@ -70,7 +78,7 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "plot", "theory"):
+    if name in ("errors", "plot", "sampling", "theory"):
         return import_module(f"polycarve.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'polycarve' has no attribute {name!r}")

@@ -60,6 +60,30 @@ def _count_before(packed: BitArray, key: bytes, *, inclusive: bool) -> int:
     return low
 
 
+def lexicographic(packed: BitArray) -> IntArray:
+    """Return the rows in the order of their patterns."""
+    words = _words(packed).byteswap()  # as numbers of which the first neuron is the highest bit
+    return np.lexsort(words.T[::-1])
+
+
+def alike(packed: BitArray) -> tuple[IntArray, IntArray]:
+    """Return an order of the rows in which equal ones follow each other, and where each run starts.
+
+    Equal rows keep their order.
+    """
+    words = _words(packed)
+    keys = _hashes(words)
+    order = np.argsort(keys, kind="stable")
+    ordered, keys = words[order], keys[order]
+    fresh = (ordered[1:] != ordered[:-1]).any(axis=1)
+    if np.any(fresh & (keys[1:] == keys[:-1])):  # two patterns of one hash may alternate
+        order = np.lexsort(words.T)
+        ordered = words[order]
+        fresh = (ordered[1:] != ordered[:-1]).any(axis=1)
+    starts = np.flatnonzero(np.concatenate([np.ones(min(1, len(packed)), np.bool_), fresh]))
+    return order, starts
+
+
 class PatternTable:
     """Finds the rows of many patterns at once: sorted hashes, and a comparison to be sure."""
 

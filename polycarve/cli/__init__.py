@@ -13,6 +13,7 @@ import click
 
 from polycarve.cli.bounds import bounds
 from polycarve.cli.carve import carve
+from polycarve.cli.compare import compare
 from polycarve.cli.demo import demo
 from polycarve.cli.graph import graph
 from polycarve.cli.info import info
@@ -56,5 +57,5 @@ def main() -> None:
     """Enumerate the activation regions of ReLU networks, exactly."""
 
 
-for verb in (bounds, carve, demo, graph, info, plot):
+for verb in (bounds, carve, compare, demo, graph, info, plot):
     main.add_command(verb)

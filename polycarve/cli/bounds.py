@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import click
 
 from polycarve.errors import InputError
+from polycarve.tables import exact_json, readable
 
 if TYPE_CHECKING:
     from polycarve.theory.bounds import BoundRow
-
-# Numbers of more digits are strings in JSON: Python may refuse to read them as numbers.
-_MOST_DIGITS = 600
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -46,7 +42,7 @@ def bounds(architecture: tuple[str, ...], as_json: bool) -> None:
     n0, *widths = map(_whole, architecture)
     rows = all_bounds(n0, widths)
     if as_json:
-        found = [{**row._asdict(), "value": _as_json(row.value)} for row in rows]
+        found = [{**row._asdict(), "value": exact_json(row.value)} for row in rows]
         click.echo(json.dumps({"schema": 1, "input_dim": n0, "widths": widths, "bounds": found}))
         return
     layers = "layer" if len(widths) == 1 else "layers"
@@ -72,40 +68,6 @@ def _table(rows: list[BoundRow]) -> list[str]:
     cells = [("bound", "kind", "regions", "source")]
     for row in rows:
         remark = f"not claimed: {row.reason}" if row.value is None else row.source
-        cells.append((row.name, row.kind, _readable(row.value), remark))
+        cells.append((row.name, row.kind, readable(row.value), remark))
     name, kind, regions = (max(len(row[k]) for row in cells) for k in range(3))
     return [f"{a:<{name}}  {b:<{kind}}  {c:>{regions}}  {d}".rstrip() for a, b, c, d in cells]
-
-
-def _readable(value: int | Fraction | None) -> str:
-    """All digits up to 24; of longer numbers the first few."""
-    if value is None:
-        return "-"
-    if isinstance(value, Fraction) and value.denominator > 1:
-        if value < 10**6:
-            return f"{float(value):.1f}"
-        value = round(value)
-    whole = int(value)
-    if whole < 10**24:
-        return str(whole)
-    shift = whole.bit_length() - 64
-    exponent, mantissa = divmod(math.log10(whole >> shift) + shift * math.log10(2), 1)
-    first, carry = f"{10**mantissa:.3e}".split("e")  # 9.9999 becomes 1.000 and a carry
-    return f"~{first}e{int(exponent) + int(carry)}"
-
-
-def _as_json(value: int | Fraction | None) -> int | str | None:
-    if isinstance(value, Fraction):
-        if value.denominator > 1:
-            return f"{_digits(value.numerator)}/{_digits(value.denominator)}"
-        value = value.numerator
-    return value if value is None or value < 10**_MOST_DIGITS else _digits(value)
-
-
-def _digits(value: int) -> str:
-    """The decimal digits of a number of any size, by halves that Python agrees to print."""
-    if value < 10**_MOST_DIGITS:
-        return str(value)
-    half = value.bit_length() * 3 // 20
-    high, low = divmod(value, 10**half)
-    return _digits(high) + _digits(low).zfill(half)

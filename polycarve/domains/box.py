@@ -169,7 +169,7 @@ class Box(Domain):
 
     def contains(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         points = self.points(X)
-        low, high = self._inner_bounds
+        low, high = self.inner_bounds
         if points.ndim == 2 and self.dim <= 16:  # few long columns, one after the other
             within = np.ones(len(points), np.bool_)
             for j in range(self.dim):
@@ -178,7 +178,8 @@ class Box(Domain):
         return np.asarray(((points >= low) & (points <= high)).all(axis=-1))
 
     @cached_property
-    def _inner_bounds(self) -> tuple[FloatArray, FloatArray]:
+    def inner_bounds(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest float64 of each coordinate inside."""
         return self._inner(self.lo, up=True), self._inner(self.hi, up=False)
 
     def _inner(self, bound: ExactArray, *, up: bool) -> FloatArray:

@@ -100,19 +100,62 @@ def exact_values(
         if law:
             rows = np.repeat(np.arange(layer.n_units), len(law.cuts))
             forms.append((A[rows], c[rows] - ExactArray.of(list(law.cuts) * layer.n_units)))
-            slopes, offsets = [], []
-            for unit in range(layer.n_units):
-                first = start + unit * len(law.cuts)
-                set_bits = pattern[first : first + len(law.cuts)].tolist()
-                passed = [
-                    (jump, cut)
-                    for jump, cut, bit in zip(law.jumps, law.cuts, set_bits, strict=True)
-                    if bit
-                ]
-                slopes.append(law.slope + sum(jump for jump, _ in passed))
-                offsets.append(law.offset - sum(jump * cut for jump, cut in passed))
+            slope, offset = _exact_pieces(law, pattern[start : start + layer.n_cuts])
             start += layer.n_cuts
-            slope = ExactArray.of(slopes)
-            A, c = slope[:, None] * A, slope * c + ExactArray.of(offsets)
+            A, c = slope[:, None] * A, slope * c + offset
         known.append((A.reduced(), c.reduced()))
     return known, forms
+
+
+def _exact_pieces(law: Activation, bits: BitArray) -> ExactMap:
+    """Return slope and offset of each unit's piece from a layer's bits, exactly."""
+    slopes, offsets = [], []
+    for piece in bits.reshape(-1, len(law.cuts)).tolist():
+        passed = [
+            (jump, cut) for jump, cut, bit in zip(law.jumps, law.cuts, piece, strict=True) if bit
+        ]
+        slopes.append(law.slope + sum(jump for jump, _ in passed))
+        offsets.append(law.offset - sum(jump * cut for jump, cut in passed))
+    return ExactArray.of(slopes), ExactArray.of(offsets)
+
+
+def exact_unit_forms(
+    layers: Sequence[Layer],
+    input_dim: int,
+    pattern: BitArray,
+    index: int,
+    units: npt.NDArray[np.intp],
+) -> ExactMap:
+    """Return a few units of ``layers[index]`` as exact affine maps of the inputs.
+
+    The rows are taken back through the layers, so that this costs a few vectors times matrices;
+    of the pattern only the bits before that layer matter.
+    """
+    starts = np.cumsum([0, *(layer.n_cuts for layer in layers[:index])]).tolist()
+    sizes = [input_dim, *(layer.n_units for layer in layers[:index])]
+    rows, constant = layers[index].weight[units], layers[index].bias[units]
+    read: dict[int, ExactArray] = {}
+    _share_out(rows, layers[index].inputs, sizes, read)
+    for k in range(index - 1, -1, -1):
+        if k + 1 not in read:
+            continue
+        rows, layer = read.pop(k + 1), layers[k]
+        if layer.activation:
+            bits = pattern[starts[k] : starts[k + 1]]
+            slope, offset = _exact_pieces(layer.activation, bits)
+            constant = constant + rows @ offset
+            rows = rows * slope
+        constant = (constant + rows @ layer.bias).reduced()
+        _share_out((rows @ layer.weight).reduced(), layer.inputs, sizes, read)
+    return read[0], constant
+
+
+def _share_out(
+    rows: ExactArray, inputs: Sequence[int], sizes: Sequence[int], read: dict[int, ExactArray]
+) -> None:
+    """Add rows over what a layer reads to the rows over each value."""
+    at = 0
+    for value in inputs:
+        part = rows[:, at : at + sizes[value]]
+        at += sizes[value]
+        read[value] = read[value] + part if value in read else part

@@ -16,6 +16,9 @@ BitArray = npt.NDArray[np.uint8]
 
 UNIT_ROUNDOFF = 2.0**-53
 
+# More than products that underflow can amount to: what is smaller is decided exactly.
+UNDERFLOW = 2.0**-1000
+
 
 def exact_preactivations(
     network: Network, x: ExactArray, pattern: BitArray | None = None
@@ -115,9 +118,19 @@ def _continued(
     return out
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows is decided exactly
 def packed_patterns(network: Network, X: FloatArray, n_layers: int) -> BitArray:
-    """Return the packed patterns of inputs after some layers, right also where floats are in doubt.
+    """Return the packed patterns of inputs after some layers, exact where floats are in doubt."""
+    bits, doubtful = float_bits(network, X, n_layers)
+    for point in np.flatnonzero(doubtful):
+        bits[:, point] = exact_pattern(network, X[point])[: len(bits)]
+    return np.ascontiguousarray(np.packbits(bits, axis=0).T)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is in doubt
+def float_bits(
+    network: Network, X: FloatArray, n_layers: int
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return the bits of inputs, ``(N, n)``, and which inputs have one that rounding could change.
 
     The forward pass carries one error bound a point, in the maximum norm: an activation is off by
     at most ``error`` if those it reads are off by at most ``error`` and rounding adds its share.
@@ -146,7 +159,7 @@ def packed_patterns(network: Network, X: FloatArray, n_layers: int) -> BitArray:
         norm = np.abs(W).sum(axis=1).max()
         rounding = (W.shape[1] + 4) * UNIT_ROUNDOFF
         size = np.maximum(x.max(axis=0), -x.min(axis=0))
-        error = error * norm + rounding * (size * norm + np.abs(b).max())
+        error = error * norm + rounding * (size * norm + np.abs(b).max()) + UNDERFLOW
         law = layer.activation
         if law is None:
             values.append(z)
@@ -161,10 +174,10 @@ def packed_patterns(network: Network, X: FloatArray, n_layers: int) -> BitArray:
                 doubtful |= ~(np.abs(above).min(axis=0) > error)
             value = law(z)
             steep = abs(float(law.slope)) + sum(abs(float(jump)) for jump in law.jumps)
-            error = error * steep + rounding * np.abs(value).max(axis=0)
+            furthest = max(abs(float(cut)) for cut in law.cuts)
+            reach = steep * (np.abs(z).max(axis=0) + furthest) + abs(float(law.offset))
+            error = error * steep + rounding * reach  # pieces of opposite slopes may cancel
             values.append(value)
         at += layer.n_cuts
         errors.append(error)
-    for point in np.flatnonzero(doubtful):
-        bits[:, point] = exact_pattern(network, X[point])[: len(bits)]
-    return np.ascontiguousarray(np.packbits(bits, axis=0).T)
+    return bits, doubtful
