@@ -41,8 +41,8 @@ def main(arguments: list[str] | None = None) -> None:
                     "regions": exact,
                     "points": n,
                     "seen": len(found),
-                    "chao1": round(estimates["Chao1"], 1),
-                    "jackknife2": round(estimates["jackknife 2"], 1),
+                    "chao1": round(estimates["chao1"], 1),
+                    "jackknife2": round(estimates["jackknife2"], 1),
                     "unseen_share_of_volume": found.missing_mass,
                 }
             )
