@@ -1,0 +1,227 @@
+"""Vectors that show a form's sign on a cell: proposed by floats, decided in integers.
+
+A cell is where some rows are positive, in the box ``0 < t < 1`` or, without one, everywhere.
+A vector ``[q, row, m, row, m, ...]`` with ``q > 0, m >= 0`` shows that a goal is not negative on
+it: ``q goal - sum m row`` is not negative on the box, or a constant that is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from polycarve.certificate.forms import Point, Row, whole_row
+from polycarve.rational import ExactArray, solve, strict_feasibility
+from polycarve.splitting.proposals import Proposer
+
+FloatArray = npt.NDArray[np.float64]
+Vector = list[int]
+
+# With more bits a rounded multiplier is longer than the exact one as a rule.
+_MOST_BITS = 40
+
+
+class Cell:
+    """The rows of the cell in hand: a stack, in integers and in float64."""
+
+    def __init__(self, k: int, in_box: bool) -> None:
+        self.k, self.in_box = k, in_box
+        self.rows: list[Row] = []
+        self.exponents: list[int] = []
+        self.floats = np.zeros((16, k + 1))
+        self.counts: Counter[str] = Counter()
+        # Without a box, constants are coefficients of one more coordinate, and the cone over the
+        # cell is cut off: its rows are the same numbers.
+        lower = np.zeros(k) if in_box else np.append(np.full(k, -1.0), 0.0)
+        self._proposer = Proposer(lower, np.ones(k if in_box else k + 1)) if k else None
+
+    def cut_to(self, count: int) -> None:
+        """Forget all rows but the first so many."""
+        del self.rows[count:], self.exponents[count:]
+
+    def add(self, row: Row, floats: FloatArray, exponent: int) -> None:
+        at = len(self.rows)
+        self.rows.append(row)
+        self.exponents.append(exponent)
+        if at == len(self.floats):
+            self.floats = np.concatenate([self.floats, np.zeros_like(self.floats)])
+        self.floats[at] = floats
+
+    def holds(self, point: Point) -> bool:
+        """Whether a point lies in the cell."""
+        d = point.denominator
+        if self.in_box and not all(0 < t < d for t in point.numerators):
+            return False
+        return all(point.value(row) > 0 for row in self.rows)
+
+    def inner_point(self, count: int | None = None, goal: Row | None = None) -> Point | None:
+        """Return a point of the cell (of its first rows; where a goal is positive), or None."""
+        rows = self.rows[:count] if goal is None else [*self.rows, goal]
+        answer = strict_feasibility([*rows, *self._sides()], self.k)
+        return None if answer.point is None else Point.of(answer.point)
+
+    def simplified(self, point: Point) -> Point:
+        """Return a point with few digits near one of the cell, if that lies in it too."""
+        values = point.rounded()
+        if not np.isfinite(values).all():
+            return point
+        near = Point.of([Fraction(value) for value in values.tolist()])
+        return near if self.holds(near) else point
+
+    def _sides(self) -> list[Row]:
+        if not self.in_box:
+            return []
+        k = self.k
+        lower = [[*(int(i == j) for i in range(k)), 0] for j in range(k)]
+        return [*lower, *([*(-v for v in side[:-1]), 1] for side in lower)]
+
+    # ------------------------------------------------------------------ goals
+
+    def show(
+        self, goals: Sequence[Row], floats: FloatArray, exponents: Sequence[int], near: FloatArray
+    ) -> list[Vector | Point | None]:
+        """Show that goals are not negative on the cell.
+
+        Parameters
+        ----------
+        goals : sequence of rows
+            With coefficients that are not all zero.
+        floats, exponents
+            See `rounded`.
+        near : (k,) float64
+            A point of the cell, as far as floats can tell.
+
+        Returns
+        -------
+        list
+            A vector for each goal; or a point of the cell where it is negative; or None where the
+            cell is empty.
+        """
+        assert self._proposer is not None  # without coordinates there are no coefficients
+        rows = self.floats[: len(self.rows)]
+        if not self._is_inside(near):
+            point = self.inner_point()
+            if point is None:
+                return [None] * len(goals)
+            near = point.rounded()
+        if not self.in_box:
+            near = np.append(near, 1.0)
+            near = near / (2.0 * np.abs(near).max())
+            zero = np.zeros((len(floats), 1))
+            rows, floats = np.append(rows, zero[:1].repeat(len(rows), 0), 1), np.append(floats, zero, 1)  # fmt: skip
+        proposals = self._proposer.propose(rows, floats, near)
+        found = proposals.found.tolist()
+        faces, prices = proposals.faces.tolist(), proposals.prices.tolist()
+        values = proposals.values.tolist()
+        answers: list[Vector | Point | None] = []
+        for i, goal in enumerate(goals):
+            vector = None
+            if found[i]:
+                if self.in_box:
+                    vector = self._short(goal, exponents[i], faces[i], prices[i], values[i])
+                if vector is None:
+                    vector = self._exact(goal, faces[i])
+            answers.append(vector if vector is not None else self._decided(goal))
+        return answers
+
+    def _is_inside(self, near: FloatArray) -> bool:
+        rows = self.floats[: len(self.rows)]
+        is_in_box = not self.in_box or bool(((near > 0.0) & (near < 1.0)).all())
+        return is_in_box and bool((rows[:, :-1] @ near + rows[:, -1] > 0.0).all())
+
+    def _short(
+        self, goal: Row, exponent: int, faces: list[int], prices: list[float], value: float
+    ) -> Vector | None:
+        """Round the prices to as few bits as the least value has room for."""
+        if not value > 0.0:
+            return None
+        used = [
+            (face - 2 * self.k, price)
+            for face, price in zip(faces, prices, strict=True)
+            if face >= 2 * self.k and price > 0.0
+        ]
+        size = sum(float(np.abs(self.floats[row]).sum()) for row, _ in used)
+        bits = max(0, math.frexp(size / value)[1]) if used else 0
+        if bits > _MOST_BITS:
+            return None
+        pairs = [(row, round(math.ldexp(price, bits))) for row, price in used]
+        pairs = [(row, factor) for row, factor in pairs if factor]
+        shift = max((self.exponents[row] for row, _ in pairs), default=exponent)
+        shift = max(0, shift - exponent)
+        q = 1 << (bits + shift)
+        factors = [factor << (exponent - self.exponents[row] + shift) for row, factor in pairs]
+        together = q
+        for factor in factors:
+            together |= factor
+        down = (together & -together).bit_length() - 1
+        vector = [q >> down]
+        for (row, _), factor in zip(pairs, factors, strict=True):
+            vector += (row, factor >> down)
+        if not self._proves(vector, goal):
+            return None
+        self.counts["short"] += 1
+        return vector
+
+    def _exact(self, goal: Row, faces: list[int]) -> Vector | None:
+        """Solve for the multipliers of the rows among some faces."""
+        # In the cone, the constant is one more coordinate.
+        k = self.k if self.in_box else self.k + 1
+        used = [face - 2 * k for face in faces if face >= 2 * k]
+        covered = {face % k for face in faces if face < 2 * k}
+        if not self.in_box and covered - {k - 1}:
+            return None  # the end of the cut-off
+        left = [j for j in range(k) if j not in covered]
+        matrix = np.array([[self.rows[row][j] for row in used] for j in left], dtype=object)
+        right = np.array([goal[j] for j in left], dtype=object)
+        size = len(used)
+        factors = solve(ExactArray(matrix.reshape(size, size), 1), ExactArray(right, 1))
+        if factors is None or any(factor < 0 for factor in factors):
+            return None
+        q, *whole = whole_row([1, *factors])
+        vector = [q]
+        for row, factor in zip(used, whole, strict=True):
+            if factor:
+                vector += (row, factor)
+        if not self._proves(vector, goal):
+            return None
+        self.counts["exact"] += 1
+        return vector
+
+    def _decided(self, goal: Row) -> Vector | Point | None:
+        """Decide by an exact linear program."""
+        self.counts["program"] += 1
+        against = [-value for value in goal]
+        answer = strict_feasibility([against, *self.rows, *self._sides()], self.k)
+        if answer.multipliers is None:
+            assert answer.point is not None
+            return Point.of(answer.point)
+        factors = answer.multipliers[: 1 + len(self.rows)]
+        if not factors[0]:
+            return None
+        q, *whole = whole_row(factors)
+        vector = [q]
+        for row, factor in enumerate(whole):
+            if factor:
+                vector += (row, factor)
+        if not self._proves(vector, goal):
+            raise ArithmeticError("an exact linear program gave a proof that is none")
+        return vector
+
+    def _proves(self, vector: Vector, goal: Row) -> bool:
+        q = vector[0]
+        rest = [q * value for value in goal]
+        for at in range(1, len(vector), 2):
+            factor = vector[at + 1]
+            rest = [v - factor * a for v, a in zip(rest, self.rows[vector[at]], strict=True)]
+        constant = rest.pop()
+        if self.in_box:
+            for value in rest:
+                if value < 0:
+                    constant += value
+            return constant >= 0
+        return constant >= 0 and not any(rest)

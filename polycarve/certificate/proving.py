@@ -1,0 +1,144 @@
+"""From a carving to its certificate."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from polycarve.carving import Carving
+from polycarve.certificate.exact import carve_exactly
+from polycarve.certificate.forms import Place, Stages, place_of, rounded
+from polycarve.certificate.multipliers import Cell
+from polycarve.certificate.proof import Leaf, Outcome, Regions, Walk
+from polycarve.certificate.result import Certificate
+from polycarve.splitting import drive
+from polycarve.splitting.drive import Limits, Progress, Report
+
+BitArray = npt.NDArray[np.uint8]
+
+
+def certify(
+    carving: Carving,
+    *,
+    progress: Progress = None,
+    limits: Limits | None = None,
+) -> Certificate:
+    """Prove a carving in exact arithmetic, and repair it; see `Carving.certify`."""
+    begin = time.perf_counter()
+    limits = drive.checked(limits)
+    place = place_of(carving.domain)
+    stages = Stages(carving.network, place, carving.n_layers)
+    regions, is_complete = _listed(carving), carving.complete
+    with drive.reporting(progress) as report:
+        if is_complete and not len(regions):
+            regions = _carved(stages, place, carving)
+        while True:
+            must_stop = _watch(limits, report, len(regions))
+            walk = Walk(stages, place, regions, is_complete=is_complete, must_stop=must_stop)
+            outcome = walk.run() if len(regions) else Outcome()
+            leaves = sorted(outcome.leaves, key=lambda leaf: leaf.bits.tobytes())
+            if not outcome.is_changed or outcome.is_stopped:
+                break
+            regions = _corrected(leaves, place)
+    stop_reason = carving.stop_reason
+    if outcome.is_stopped:
+        stop_reason = "regions" if len(leaves) == limits.max_regions else "time"
+    seconds = time.perf_counter() - begin
+    return _certificate(carving, place, leaves, stop_reason, outcome.counts, seconds)
+
+
+def _listed(carving: Carving) -> Regions:
+    """Return the patterns of a carving, sorted and each once, whatever was done to it."""
+    bits = carving.patterns
+    _, rows = np.unique(np.packbits(bits, axis=1), axis=0, return_index=True)
+    if not bits.shape[1]:
+        rows = np.arange(len(bits[:1]))
+    points = np.array(carving.points, np.float64).reshape(len(bits), -1)[rows]
+    return Regions(bits[rows], points, [None] * len(rows))
+
+
+def _carved(stages: Stages, place: Place, carving: Carving) -> Regions:
+    """Return all regions, where not one is listed."""
+    cell = Cell(place.k, place.in_box)
+    for row, floats, exponent in zip(place.rows, *rounded(place.rows), strict=True):
+        cell.add(row, floats, exponent)
+    nothing = np.zeros(sum(carving.widths), np.uint8), np.zeros(0, np.int64)
+    found = list(carve_exactly(stages, cell, None, nothing[1], stages.start, nothing[0]))
+    return Regions(
+        np.array([bits for bits, _ in found], np.uint8).reshape(len(found), -1),
+        np.array([place.embed(point).float64 for _, point in found]),
+        [point for _, point in found],
+    )
+
+
+def _corrected(leaves: list[Leaf], place: Place) -> Regions:
+    dim = len(place.y)
+    return Regions(
+        np.array([leaf.bits for leaf in leaves], np.uint8).reshape(len(leaves), -1),
+        np.array([leaf.point for leaf in leaves]).reshape(len(leaves), dim),
+        [leaf.witness for leaf in leaves],
+    )
+
+
+def _watch(limits: Limits, report: Report | None, n_regions: int) -> Callable[[int], bool]:
+    """Return what a walk asks whether to stop; it reports progress on the way."""
+    begin = last = time.monotonic()
+    most, seconds = limits.max_regions, limits.max_seconds
+
+    def must_stop(done: int) -> bool:
+        nonlocal last
+        now = time.monotonic()
+        if report is not None and now - last > 0.1:
+            last = now
+            report(min(1.0, done / n_regions), done)
+        return (most is not None and done >= most) or (
+            seconds is not None and now - begin >= seconds
+        )
+
+    return must_stop
+
+
+def _certificate(
+    carving: Carving,
+    place: Place,
+    leaves: list[Leaf],
+    stop_reason: str | None,
+    counts: Counter[str],
+    seconds: float,
+) -> Certificate:
+    bits = np.array([leaf.bits for leaf in leaves], np.uint8)
+    packed = np.packbits(bits.reshape(len(leaves), sum(carving.widths)), axis=1)
+    before = {row.tobytes() for row in np.packbits(carving.patterns, axis=1)}
+    kept = sum(row.tobytes() in before for row in packed)
+    is_stopped = stop_reason != carving.stop_reason
+    is_same = kept == len(packed) == len(carving)
+    if stop_reason is not None:
+        leaves = [leaf._replace(vectors=[]) for leaf in leaves]
+    proven = Carving(
+        carving.network,
+        carving.domain,
+        packed,
+        np.array([leaf.point for leaf in leaves]).reshape(len(leaves), carving.domain.dim),
+        np.array([leaf.is_interior for leaf in leaves], np.bool_),
+        n_layers=carving.n_layers,
+        stop_reason=stop_reason,
+        n_doubtful=0 if stop_reason is None else carving.n_doubtful,
+        method=carving.method,
+        cells=carving.kept_cells if is_same else None,
+    )
+    return Certificate(
+        carving=proven,
+        complete=stop_reason is None,
+        n_added=len(packed) - kept,
+        n_dropped=0 if is_stopped else len(carving) - kept,
+        n_short=counts["short"],
+        n_exact=counts["exact"],
+        n_programs=counts["program"],
+        seconds=seconds,
+        _place=place,
+        _leaves=leaves,
+    )
