@@ -1,27 +1,28 @@
 """Check a certificate of polycarve: ``python checker.py FILE``.
 
-Nothing but Python's standard library and the integers of the file. Exit status: 0 if the file
-proves what is then printed, 1 if it does not.
+Needs Python alone, and shares no code with what wrote the file. Exit status: 0 if the file proves
+what is then printed, 1 if not, 2 for no file given.
 
-The file is gzip, one JSON value a line; integers are hexadecimal text, rationals a common
-denominator and the numerators:
+The file is gzip, a JSON value a line; integers are hexadecimal text, rationals a denominator and
+then numerators:
 
 - line 1: format, version, SHA-256 of network and domain, hidden layers, regions, complete;
 - line 2: the network; line 3: the domain;
 - then a line a region, ``[pattern, witness, vector, ...]``, in the order of patterns. A pattern
   has one bit a cut (a ReLU has one cut), the first neuron highest. A witness is a point.
 
-*Points* are in coordinates t: where the domain lies in a box, ``y = lo + t (hi - lo)`` with
-``0 < t < 1``, flat sides left out; else ``t = y``. *Rows* are affine forms that are positive on
-a cell: the sides of a polytope, then the cuts that split the cells it lies in. A *vector*
+*Points* have coordinates t: where the domain lies in a box, ``y = lo + t (hi - lo)`` with
+``0 < t < 1``, flat sides left out; else ``y = t``. *Rows* are affine forms that are positive on a
+cell: the sides of a polytope, then the cuts that split the cells it lies in. A *vector*
 ``q, row, m, row, m, ...`` shows that a form is not negative on a cell: q times the form, less the
-sum of m times row, is not negative on the box (or, without a box, a constant not negative).
+sum of m times row, is not negative on the box (without a box: is a constant, not negative). Forms
+are integers over a common denominator a layer, see `in_integers`.
 
-The proof. The domain's interior is split into cells: each by the first cut of the layer in hand
-on which the regions listed below differ. A cut on which they agree must not cross the cell: a
-vector shows its sign; or its form is constant there, and inactive if that is not positive. So all
-of the domain, but for some hyperplanes, lies in the regions listed, each point in one; and each is
-open and has a point. An incomplete list has no vectors: all cuts are rows, and it proves "at least".
+The proof. The domain's interior is split into cells, each by the first cut of the layer in hand on
+which the regions listed below it differ. A cut on which they agree must not cross the cell: a
+vector shows its sign there; or its form is a constant there, and inactive if not positive. So all
+of the domain but parts of some hyperplanes is in the regions listed, each point in one, and each of
+them is open and has a point. Of an incomplete list all cuts are rows: it proves "at least".
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import json
 import re
 import sys
 from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
 from math import lcm
@@ -40,6 +42,7 @@ from typing import Any
 
 FORMAT, VERSION, LONGEST_LINE = "polycarve certificate", 1, 1 << 31
 Row = list[int]
+Form = Sequence[Fraction | int]
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error
@@ -51,11 +54,11 @@ def need(holds: Any, otherwise: str) -> None:
         raise Refused(otherwise)
 
 
-# ---------------------------------------------------------------------- numbers
+# ---------------------------------------------------------------------- reading
 
 
 def integers(text: Any, what: str) -> list[int]:
-    need(type(text) is str, f"{what}: not a text of integers")
+    need(type(text) is str, f"{what}: no text")
     parts = text.split(" ") if text else []
     need(all(re.fullmatch("-?[0-9a-f]+", part) for part in parts), f"{what}: not hexadecimal")
     return [int(part, 16) for part in parts]
@@ -69,21 +72,28 @@ def whole(text: Any, least: int, what: str) -> int:
 
 def rationals(text: Any, count: int | None, what: str) -> list[Fraction]:
     denominator, *numbers = integers(text, what) or [0]
-    need(denominator > 0 and count in (None, len(numbers)), f"{what}: not {count} rationals")
+    need(denominator > 0, f"{what}: the denominator is not positive")
+    need(count in (None, len(numbers)), f"{what}: not {count} rationals")
     return [Fraction(number, denominator) for number in numbers]
 
 
-def scaled(row: list[Fraction]) -> Row:
-    """Return a positive multiple in integers."""
-    common = lcm(*(value.denominator for value in row))
-    return [int(value * common) for value in row]
+def common(*values: Iterable[Fraction | int]) -> int:
+    return lcm(*(number.denominator for part in values for number in part))
 
 
-# ---------------------------------------------------------------------- network and domain
+def scaled(row: Form) -> Row:
+    return [int(value * common(row)) for value in row]
+
+
+def combined(weights: Form, forms: Sequence[Form], constant: Fraction) -> list[Fraction]:
+    """Return the form ``sum of weight * form + constant``."""
+    columns = zip(*forms, strict=True)
+    total = [sum((w * v for w, v in zip(weights, c, strict=True)), Fraction(0)) for c in columns]
+    return [*total[:-1], total[-1] + constant]
 
 
 def read_network(entry: Any) -> tuple[int, list[Any], str]:
-    """Return the input dimension, layers ``(inputs, W, b, law)``, and the SHA-256 of all."""
+    """Return the input dimension, layers ``(inputs, W, b, law)``, and the SHA-256 of it all."""
     sizes, layers = [whole(entry["input_dim"], 1, "input_dim")], []
     sha = hashlib.sha256(f"polycarve network 1; input {sizes[0]}\n".encode())
     for k, layer in enumerate(entry["layers"], start=1):
@@ -95,142 +105,100 @@ def read_network(entry: Any) -> tuple[int, list[Any], str]:
         law, said = None, "none"
         if layer["activation"] is not None:
             cuts = tuple(rationals(layer["activation"]["cuts"], None, f"cuts of layer {k}"))
-            jumps = tuple(rationals(layer["activation"]["jumps"], len(cuts), f"layer {k}: jumps"))
-            slope, offset = rationals(layer["activation"]["start"], 2, f"layer {k}: first piece")
+            jumps = tuple(rationals(layer["activation"]["jumps"], len(cuts), f"jumps of layer {k}"))
+            slope, offset = rationals(layer["activation"]["start"], 2, f"start of layer {k}")
             need(cuts and list(cuts) == sorted(set(cuts)), f"layer {k}: its cuts do not increase")
             law, said = (cuts, jumps, slope, offset), f"{cuts} {jumps} {slope} {offset}"
         sha.update(f"layer {(n, m)} reads {inputs} then {said}\n".encode())
         for numbers in (W, b):
-            common = lcm(*(number.denominator for number in numbers))
-            text = ",".join(f"{int(number * common):x}" for number in numbers)
-            sha.update(f"{common:x}:{text}\n".encode())
+            text = ",".join(f"{value:x}" for value in scaled(numbers))
+            sha.update(f"{common(numbers):x}:{text}\n".encode())
         sizes.append(n)
         layers.append((inputs, [W[i * m : i * m + m] for i in range(n)], b, law))
-    need(layers, "the network has no layers")
     return sizes[0], layers, sha.hexdigest()
 
 
-def read_domain(entry: Any) -> tuple[str, list[list[Fraction]], list[Row], bool]:
-    """Return its text, its coordinates y as forms of t, the rows, and whether t is in a box."""
-    kind = entry["kind"]
-    if kind == "box":
-        lo = rationals(entry["lo"], None, "lo")
-        hi = rationals(entry["hi"], len(lo), "hi")
-        need(lo and all(a <= b for a, b in zip(lo, hi, strict=True)), "the box is empty")
-        sides = " ".join(f"[{a}, {b}]" for a, b in zip(lo, hi, strict=True))
-        return f"box {sides}", coordinates(lo, hi), [], True
-    dim = whole(entry["dim"], 1, "dimension of the domain")
-    plain = coordinates([Fraction(0)] * dim, [Fraction(1)] * dim)
-    if kind == "space":
-        return f"space {dim}", plain, [], False
-    need(kind == "polytope", "the domain is of an unknown kind")
-    b = rationals(entry["b"], None, "b")
-    A = rationals(entry["A"], dim * len(b), "A")
-    lines = [[*A[i * dim : i * dim + dim], c] for i, c in enumerate(b)]
-    text = "polytope " + "; ".join(" ".join(map(str, line)) for line in lines)
-    need(all(any(line[:-1]) or line[-1] >= 0 for line in lines), "the polytope is empty")
-    sides = [[*(-a for a in line[:-1]), line[-1]] for line in lines if any(line[:-1])]
-    rows = [scaled(side) for side in sides]
-    if entry["box"] is None:
-        return text, plain, rows, False
-    lo, hi = (rationals(entry["box"][side], dim, f"box: {side}") for side in ("lo", "hi"))
-    need(all(a < b for a, b in zip(lo, hi, strict=True)), "the box around the polytope is empty")
-    proofs = entry["box"]["proofs"]
-    need(len(proofs) == 2 * dim, "the box around the polytope has not two proofs a coordinate")
-    for side, proof in enumerate(proofs):  # lower sides, then upper ones
+def read_domain(entry: Any, dim: int) -> tuple[str, list[Any], list[Row], bool]:
+    """Return its text, the network's inputs as forms of t, rows, and whether t is in a box."""
+    if entry["kind"] == "slice":
+        origin = rationals(entry["origin"], dim, "origin")
+        D = rationals(entry["directions"], None, "directions")
+        D_rows = [D[at : at + dim] for at in range(0, len(D), dim)]
+        need(D and len(D) % dim == 0, f"directions: not rows of {dim} rationals")
+        text, y, rows, in_box = read_domain(entry["domain"], len(D_rows))
+        x = [combined([d[j] for d in D_rows], y, origin[j]) for j in range(dim)]
+        return f"slice {' '.join(map(str, [*origin, *D_rows]))} of {text}", x, rows, in_box
+    box, rows = entry, []
+    if entry["kind"] == "space":
+        text, box = f"space {dim}", None
+    elif entry["kind"] == "polytope":
+        b = rationals(entry["b"], None, "b")
+        A = rationals(entry["A"], dim * len(b), "A")
+        lines = [[*A[i * dim : i * dim + dim], c] for i, c in enumerate(b)]
+        need(all(any(line[:-1]) or line[-1] >= 0 for line in lines), "the polytope is empty")
+        text = "polytope " + "; ".join(" ".join(map(str, line)) for line in lines)
+        sides = [[*(-a for a in line[:-1]), line[-1]] for line in lines if any(line[:-1])]
+        box, rows = entry["box"], [scaled(side) for side in sides]
+    if box is None:
+        return text, [[int(i == j) for i in range(dim)] + [0] for j in range(dim)], rows, False
+    lo, hi = rationals(box["lo"], dim, "lo"), rationals(box["hi"], dim, "hi")
+    need(all(a <= b for a, b in zip(lo, hi, strict=True)), "the box is empty")
+    free = [j for j in range(dim) if lo[j] < hi[j]]
+    y = [[*((hi[j] - lo[j]) * (i == j) for i in free), lo[j]] for j in range(dim)]
+    if box is entry:
+        need(entry["kind"] == "box", "the domain is of an unknown kind")
+        return "box " + " ".join(f"[{a}, {b}]" for a, b in zip(lo, hi, strict=True)), y, [], True
+    need(
+        len(free) == dim and len(box["proofs"]) == 2 * dim, "the box around it is flat or unproven"
+    )
+    for side, proof in enumerate(box["proofs"]):  # y_j > lo_j for every j, then y_j < hi_j
         j, sign = side % dim, 1 if side < dim else -1
-        goal = [Fraction(sign * (i == j)) for i in range(dim)]
-        goal.append(-lo[j] if side < dim else hi[j])
-        shown = shows(proof, scaled(goal), rows, False, f"box around the polytope, side {side}")
-        need(shown, f"side {side} of the box around the polytope is not proven")
-    y = coordinates(lo, hi)
-    return text, y, [scaled(combined(s[:-1], y, s[-1])) for s in sides], True
-
-
-def coordinates(lo: list[Fraction], hi: list[Fraction]) -> list[list[Fraction]]:
-    """Return y as forms of the t of the sides that are not flat."""
-    free = [j for j, (a, b) in enumerate(zip(lo, hi, strict=True)) if a < b]
-    return [[*((hi[j] - lo[j]) * (i == j) for i in free), lo[j]] for j in range(len(lo))]
-
-
-def combined(weights: list[Fraction], forms: list[Any], constant: Fraction) -> list[Fraction]:
-    """Return the form ``sum of weight * form + constant``."""
-    total = [sum((w * v for w, v in zip(weights, c, strict=True) if w), Fraction(0))
-             for c in zip(*forms, strict=True)]  # fmt: skip
-    return [*total[:-1], total[-1] + constant]
-
-
-# ---------------------------------------------------------------------- forms in integers
-
-
-class Layers:
-    """The network in integers: every layer's values, and forms, over a scale of its own.
-
-    ``sums[k]`` is what layer k reads, summed up so far, as a row a unit. Setting a bit adds one
-    column of the layers that read it times one form.
-    """
-
-    def __init__(self, layers: list[Any], start: list[list[Fraction]]) -> None:
-        common = lcm(*(value.denominator for form in start for value in form))
-        self.width, self.steps = len(start[0]), []
-        values, readers = [(common, len(start))], [[] for _ in range(len(layers) + 1)]
-        self.sums: list[list[Row]] = []
-        for k, (inputs, W, b, law) in enumerate(layers):
-            over = lcm(*(q.denominator for w in W for q in w)) * lcm(*(values[v][0] for v in inputs))
-            scale = lcm(over, *(q.denominator for q in b))
-            at = 0
-            for v in inputs:
-                of_value, size = values[v]
-                columns = [[int(w[at + u] * (scale // of_value)) for w in W] for u in range(size)]
-                readers[v].append((k, columns))
-                at += size
-            self.sums.append([[0] * (self.width - 1) + [int(c * scale)] for c in b])
-            cuts, jumps, slope, offset = law or ((), (), Fraction(1), Fraction(0))
-            finer = lcm(*(q.denominator for q in cuts))
-            finest = finer * lcm(*(q.denominator for q in (*jumps, slope, offset)))
-            values.append((scale * finest, len(W)))
-            self.steps.append((
-                finer, [int(cut * scale * finer) for cut in cuts],
-                [int(jump * (finest // finer)) for jump in jumps],
-                int(slope * finest), int(offset * scale * finest), readers[k + 1],
-            ))  # fmt: skip
-        whole_start = [[int(value * common) for value in form] for form in start]
-        for unit, form in enumerate(whole_start):
-            self.sums = self.add(self.sums, readers[0], unit, 1, form)
-
-    def add(self, sums: Any, readers: Any, unit: int, factor: int, form: Row) -> Any:
-        sums = list(sums)
-        for k, columns in readers:
-            sums[k] = [
-                [x + w * factor * f for x, f in zip(row, form, strict=True)] if w else row
-                for row, w in zip(sums[k], columns[unit], strict=True)
-            ]
-        return sums
-
-    def forms(self, k: int, sums: Any) -> tuple[list[Row], Any]:
-        """Return the forms of layer k's cuts, and the sums with the first pieces added."""
-        finer, cuts, _, slope, offset, readers = self.steps[k]
-        forms = [[*(finer * a for a in z[:-1]), finer * z[-1] - cut] for z in sums[k] for cut in cuts]
-        if slope or offset:
-            for unit, z in enumerate(sums[k]):
-                piece = [*(slope * a for a in z[:-1]), slope * z[-1] + offset]
-                sums = self.add(sums, readers, unit, 1, piece)
-        return forms, sums
-
-    def set(self, k: int, sums: Any, cut: int, form: Row) -> Any:
-        """Return the sums once a cut of layer k is active."""
-        _, _, jumps, _, _, readers = self.steps[k]
-        unit, place = divmod(cut, len(jumps))
-        return self.add(sums, readers, unit, jumps[place], form) if readers else sums
+        goal = [*(Fraction(sign * (i == j)) for i in range(dim)), -lo[j] if side < dim else hi[j]]
+        what = f"side {side} of the box around the polytope"
+        need(shows(proof, scaled(goal), rows, False, what), f"{what} is not proven")
+    return text, y, [scaled(combined(side[:-1], y, side[-1])) for side in sides], True
 
 
 # ---------------------------------------------------------------------- the proof
 
 
+def in_integers(layers: list[Any], x: list[Form]) -> tuple[list[Any], list[list[Row]]]:
+    """Return the layers, and what each reads as far as it is known, over a scale for each."""
+    values, steps, sums = [(common(*x), len(x))], [], []
+    readers: list[list[Any]] = [[] for _ in range(len(layers) + 1)]
+    for k, (inputs, W, b, law) in enumerate(layers):
+        cuts, jumps, slope, offset = law or ((), (), 1, 0)
+        scale, at = lcm(*(values[v][0] for v in inputs)) * common(*W, b, cuts), 0
+        for v in inputs:
+            over, size = values[v]
+            columns = [[int(row[at + u] * (scale // over)) for row in W] for u in range(size)]
+            readers[v].append((k, columns))
+            at += size
+        sums.append([[0] * (len(x[0]) - 1) + [int(c * scale)] for c in b])
+        finer = common(jumps, [slope, offset])
+        values.append((scale * finer, len(W)))
+        forms = [int(cut * scale) for cut in cuts], [int(jump * finer) for jump in jumps]
+        steps.append((*forms, int(slope * finer), int(offset * scale * finer), readers[k + 1]))
+    for unit, form in enumerate(x):
+        sums = add(sums, readers[0], unit, [int(value * values[0][0]) for value in form])
+    return steps, sums
+
+
+def add(sums: list[list[Row]], readers: list[Any], unit: int, form: Row) -> list[list[Row]]:
+    """Return the sums with a form added to the value of a unit: one column times one row."""
+    sums = list(sums)
+    for k, columns in readers:
+        sums[k] = [
+            [x + w * f for x, f in zip(row, form, strict=True)] if w else row
+            for row, w in zip(sums[k], columns[unit], strict=True)
+        ]
+    return sums
+
+
 def shows(vector: Any, goal: Row, rows: list[Row], in_box: bool, what: str) -> bool:
     """Whether a vector shows that a form is not negative where the rows are positive."""
     q, *pairs = integers(vector, what) or [0]
-    need(q > 0 and len(pairs) % 2 == 0, f"{what}: not a factor and pairs of row and multiplier")
+    need(q > 0 and len(pairs) % 2 == 0, f"{what}: no vector, or its factor is not positive")
     rest = [q * value for value in goal]
     for row, factor in zip(pairs[::2], pairs[1::2], strict=True):
         need(0 <= row < len(rows), f"{what}: there is no row {row}")
@@ -242,7 +210,7 @@ def shows(vector: Any, goal: Row, rows: list[Row], in_box: bool, what: str) -> b
 
 
 def see_witness(text: Any, rows: list[Row], dim: int, in_box: bool, what: str) -> None:
-    denominator, *point = integers(text, f"{what}: witness") or [0]
+    denominator, *point = integers(text, f"{what}, witness") or [0]
     need(denominator > 0 and len(point) == dim, f"{what}: the witness is not {dim} rationals")
     need(not in_box or all(0 < t < denominator for t in point), f"{what}: witness not in the box")
     for k, row in enumerate(rows):
@@ -250,117 +218,121 @@ def see_witness(text: Any, rows: list[Row], dim: int, in_box: bool, what: str) -
         need(value > 0, f"{what}: the witness is not on the positive side of row {k}")
 
 
-def prove(network: Layers, widths: list[int], rows: list[Row], in_box: bool,
-          patterns: list[int], records: list[list[Any]], is_complete: bool) -> None:  # fmt: skip
-    """See that the regions listed are just those there are."""
-    hidden = [k for k, width in enumerate(widths) if width]
-    left = dict(zip(hidden, (sum(widths[k:]) for k in hidden), strict=True))
+def prove(layers: list[Any], x: list[Form], rows: list[Row], in_box: bool, patterns: list[int],
+          records: list[list[Any]], is_complete: bool) -> None:  # fmt: skip
+    """See that the regions listed are just those that there are (or, incomplete, are there)."""
+    steps, sums = in_integers(layers, x)
+    widths = [len(W) * len(step[0]) for (_, W, _, _), step in zip(layers, steps, strict=True)]
+    left = [sum(widths[k:]) for k in range(len(widths))]  # bits of a pattern from a layer on
+    names = [sum(map(bool, widths[: k + 1])) for k in range(len(widths))]
     taken = 0  # vectors of the region in hand
-    # Regions first .. stop - 1; layer; its forms; those not known to be decided; rows; sums.
-    stack: list[Any] = [(0, len(patterns), -1, [], [], rows, network.sums)]
+    # Regions first .. stop - 1; layer; its forms; which are not settled; rows; sums.
+    stack: list[Any] = [(0, len(patterns), -1, [], [], rows, sums)]
     while stack:
         first, stop, k, forms, unknown, rows, sums = stack.pop()
-        line = f"region {first} (line {first + 4})"
+        line = f"line {first + 4}, region {first}"
+        every, some = (reduce(f, patterns[first:stop]) for f in (and_, or_))
         while True:
-            every, some = (reduce(f, patterns[first:stop]) for f in (and_, or_))
             differing = []
             for cut in unknown:
-                place = left[k] - 1 - cut
-                is_active, form = every >> place & 1, forms[cut]
-                what = f"{line}, layer {hidden.index(k) + 1}, cut {cut}"
+                form, place = forms[cut], left[k] - 1 - cut
+                what = f"{line}, layer {names[k]}, cut {cut}"
+                is_active = every >> place & 1
                 if is_active != some >> place & 1:
-                    need(any(form[:-1]), f"{what}: listed on both sides, but its form is constant")
+                    need(any(form[:-1]), f"{what}: on both sides, but its form is constant")
                     differing.append(cut)
                     continue
                 goal = form if is_active else [-a for a in form]
                 if not any(form[:-1]):
                     need(is_active == (form[-1] > 0), f"{what}: wrong side of a constant form")
-                elif is_complete:
-                    side = "inactive" if is_active else "active"
-                    where = f"{what}: that it is nowhere {side} in regions {first} to {stop - 1}"
-                    need(2 + taken < len(records[first]), f"{where} has no vector; is one missing?")
-                    vector = records[first][2 + taken]
-                    need(shows(vector, goal, rows, in_box, what), f"{where} is not what it shows")
-                    taken += 1
-                else:
+                elif not is_complete:
                     rows = [*rows, goal]
+                else:
+                    side = (
+                        f"nowhere {'inactive' if is_active else 'active'}, up to region {stop - 1}"
+                    )
+                    need(2 + taken < len(records[first]), f"{what}: no vector shows it {side}")
+                    vector, taken = records[first][2 + taken], taken + 1
+                    need(shows(vector, goal, rows, in_box, what), f"{what}: not shown {side}")
                 if is_active:
-                    sums = network.set(k, sums, cut, form)
+                    sums = activate(steps[k], sums, cut, form)
             if differing:
                 cut, *unknown = differing
-                place = left[k] - 1 - cut
+                form, place = forms[cut], left[k] - 1 - cut
                 middle = bisect_left(patterns, (patterns[first] >> place | 1) << place, first, stop)
-                form, against = forms[cut], [-a for a in forms[cut]]
-                active = network.set(k, sums, cut, form)
+                active = activate(steps[k], sums, cut, form)
                 stack.append((middle, stop, k, forms, unknown, [*rows, form], active))
+                against = [-a for a in form]
                 stack.append((first, middle, k, forms, unknown, [*rows, against], sums))
                 break
             k += 1
-            if k == len(widths):
-                see_witness(records[first][1], rows, network.width - 1, in_box, line)
-                need(len(records[first]) == 2 + taken, f"{line}: it has more vectors than needed")
+            if k == len(steps):
+                see_witness(records[first][1], rows, len(x[0]) - 1, in_box, line)
+                need(len(records[first]) == 2 + taken, f"{line}: more vectors than are needed")
                 taken = 0
                 break
-            forms, sums = network.forms(k, sums)
+            cuts, _, slope, offset, readers = steps[k]
+            forms = [[*z[:-1], z[-1] - cut] for z in sums[k] for cut in cuts]
             unknown = list(range(len(forms)))
+            for unit, z in enumerate(sums[k] if slope or offset else ()):
+                piece = [*(slope * a for a in z[:-1]), slope * z[-1] + offset]
+                sums = add(sums, readers, unit, piece)
+
+
+def activate(step: Any, sums: list[list[Row]], cut: int, form: Row) -> list[list[Row]]:
+    _, jumps, _, _, readers = step
+    unit, place = divmod(cut, len(jumps))
+    return add(sums, readers, unit, [jumps[place] * a for a in form])
 
 
 def check(path: Any) -> str:
     """Return the theorem that a file proves; raise `Refused` where it does not."""
     line = 0
     try:
+        records: list[Any] = []
         with gzip.open(path, "rb") as file:
-            records: list[Any] = []
             while text := file.readline(LONGEST_LINE):
                 line += 1
                 records.append(json.loads(text))
-        line = 0
-        need(len(records) >= 3, "the file ends before the network and the domain")
+        need(len(records) > 3, "the file ends before any region is listed")
         header, network, domain, *regions = records
+        line = 1
         need(header["format"] == FORMAT, "no certificate of polycarve")
         need(header["version"] == VERSION, f"this checker reads version {VERSION}")
+        depth, is_complete = whole(header["layers"], 0, "layers"), header["complete"]
+        need(type(is_complete) is bool, "complete: neither true nor false")
+        need(whole(header["regions"], 1, "regions") == len(regions), "regions: not so many lines")
         line = 2
         dim, layers, sha = read_network(network)
-        need(sha == header["network"], "the network is not the one of the header's SHA-256")
-        line = 3
-        slices = domain if domain["kind"] == "slice" else None
-        text, y, rows, in_box = read_domain(domain["domain"] if slices else domain)
-        if slices:
-            origin = rationals(slices["origin"], dim, "origin")
-            D = rationals(slices["directions"], dim * len(y), "directions")
-            D = [D[i * dim : i * dim + dim] for i in range(len(y))]
-            text = f"slice {' '.join(map(str, [*origin, *D]))} of {text}"
-            y = [combined([d[j] for d in D], y, origin[j]) for j in range(dim)]
-        need(len(y) == dim, f"the domain has {len(y)} coordinates; the network reads {dim}")
-        place = hashlib.sha256(f"polycarve domain 1; {text}".encode()).hexdigest()
-        need(place == header["domain"], "the domain is not the one of the header's SHA-256")
-        line = 1
+        need(sha == header["network"], "the network is not that of the header's SHA-256")
         hidden = [k for k, (_, _, _, law) in enumerate(layers) if law is not None]
-        depth, is_complete = whole(header["layers"], 0, "layers"), header["complete"]
-        need(depth <= len(hidden), f"layers: the network has only {len(hidden)} hidden layers")
-        need(type(is_complete) is bool, "complete: neither true nor false")
-        need(whole(header["regions"], 0, "regions") == len(regions), "not as many regions as it says")
-        need(regions, "no region is listed")
+        need(depth <= len(hidden), f"the network has only {len(hidden)} hidden layers")
         layers = layers[: hidden[depth - 1] + 1] if depth else []
-        widths = [len(b) * len(law[0]) if law else 0 for _, _, b, law in layers]
-        patterns = []
-        for line, record in enumerate(regions, start=4):
-            need(type(record) is list and len(record) >= 2, "not a list of pattern and witness")
+        line = 3
+        said, x, rows, in_box = read_domain(domain, dim)
+        place = hashlib.sha256(f"polycarve domain 1; {said}".encode()).hexdigest()
+        need(place == header["domain"], "the domain is not that of the header's SHA-256")
+        widths = [len(b) * len(law[0]) for _, _, b, law in layers if law]
+        patterns: list[int] = []
+        for record in regions:
+            line += 1
+            need(type(record) is list and len(record) > 1, "no list of pattern and witness")
             pattern = whole(record[0], 0, "pattern")
             need(pattern < 1 << sum(widths), "the pattern has more bits than there are cuts")
             need(not patterns or patterns[-1] < pattern, "patterns do not increase")
             patterns.append(pattern)
         line = 0
-        prove(Layers(layers, y), widths, rows, in_box, patterns, regions, is_complete)
+        prove(layers, x, rows, in_box, patterns, regions, is_complete)
     except Refused as refusal:
         raise Refused(f"line {line}: {refusal}" if line else str(refusal)) from None
-    except Exception as error:  # whatever a damaged or hostile file makes of the above
+    except Exception as error:  # whatever a damaged or hostile file makes of all this
         raise Refused(f"line {line}: it cannot be read ({type(error).__name__})") from None
-    counts = [len({p >> sum(widths[k + 1 :]) for p in patterns}) for k, w in enumerate(widths) if w]
+    counts = [len({p >> sum(widths[k + 1 :]) for p in patterns}) for k in range(depth)]
     return theorem(sha, place, len(patterns), counts, is_complete=is_complete)
 
 
 def theorem(network: str, domain: str, n: int, layer_counts: Any, *, is_complete: bool) -> str:
+    """Return the statement in words."""
     after = f" ({', '.join(map(str, layer_counts))} after each)" if layer_counts else ""
     return (
         f"The network with SHA-256 {network}\n"

@@ -80,6 +80,17 @@ class Place:
     proofs: tuple[list[int], ...] = ()
 
     @cached_property
+    def x(self) -> ExactArray:
+        """The network's inputs as forms of t."""
+        if self.domain.embedding is None:
+            return self.y
+        matrix, offset = self.domain.embedding
+        x = matrix @ self.y
+        end = np.zeros((1, self.k + 1), dtype=object)
+        end[0, -1] = 1
+        return (x + offset[:, None] * ExactArray(end, 1)).reduced()
+
+    @cached_property
     def is_float64(self) -> bool:
         """Whether points with all coordinates in float64 can lie in the domain."""
         flat = np.setdiff1d(np.arange(len(self.y)), self.free)
@@ -122,31 +133,37 @@ def place_of(domain: Domain) -> Place:
             f"certificates are made on a Box, Polytope, Space, Slice or Segment, not on a "
             f"{type(inner).__name__}."
         )
-    zero = np.zeros((dim + 1, dim + 1), dtype=np.int64)
-    zero[-1, -1] = 1
     sides = [
         [*(-a for a in row), b]
         for row, b in zip(inner.A.fractions(), inner.b.fractions(), strict=True)
         if any(row)
     ]
-    rows = [whole_row(side) for side in sides]
+    rows = [scaled_row(side) for side in sides]
     if not inner.is_bounded:
         return Place(domain, dim, False, _plain(dim), everything, rows)
     lo, hi = inner.frame.lower, inner.frame.upper
     y = _coordinates(lo, hi, everything)
-    homogeneous = np.concatenate([y.numerators, zero[-1:] * y.denominator])
-    inside = [whole_row((np.array(row, dtype=object) @ homogeneous).tolist()) for row in rows]
+    inside = []
+    for side in sides:
+        along = np.array(side[:-1], dtype=object) @ y.numerators
+        row = [Fraction(value) / y.denominator for value in along.tolist()]
+        inside.append(scaled_row([*row[:-1], row[-1] + side[-1]]))
     proofs = _proofs_of_box(rows, lo.fractions(), hi.fractions())
     return Place(domain, dim, True, y, everything, inside, (lo, hi), proofs)
 
 
 def whole_row(values: Sequence[int | Fraction]) -> Row:
     """Return the smallest positive multiple of a form in integers."""
-    exact = [Fraction(value) for value in values]
-    common = math.lcm(*(value.denominator for value in exact))
-    row = [value.numerator * (common // value.denominator) for value in exact]
+    row = scaled_row(values)
     divisor = math.gcd(*row) or 1
     return [value // divisor for value in row]
+
+
+def scaled_row(values: Sequence[int | Fraction]) -> Row:
+    """Return a form times the least common denominator of its numbers."""
+    exact = [Fraction(value) for value in values]
+    common = math.lcm(*(value.denominator for value in exact))
+    return [value.numerator * (common // value.denominator) for value in exact]
 
 
 def _plain(dim: int) -> ExactArray:
@@ -184,12 +201,12 @@ def _proofs_of_box(
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """A layer over a common denominator ``scale``.
+    """A layer over a common denominator: the least there is for all patterns at once.
+
+    Vectors in files are about these very integers, so the checker has the same denominators.
 
     Attributes
     ----------
-    finer : int
-        The cuts' forms are over ``finer * scale``.
     cuts : (n_cuts,) integers
         By how much each form is below its unit's.
     units : (n_cuts,) int
@@ -201,7 +218,6 @@ class Stage:
         Later layers, with what one step of this one's units is worth to theirs.
     """
 
-    finer: int
     cuts: Integers
     units: npt.NDArray[np.int64]
     jumps: Integers
@@ -254,18 +270,19 @@ class Stages:
     """A network on a place: what each layer's cuts are, given the bits before."""
 
     def __init__(self, network: Network, place: Place, n_layers: int) -> None:
-        network = network.along(place.domain.embedding)
         hidden = network.hidden[:n_layers]
         layers = network.layers[: hidden[-1] + 1] if hidden else ()
-        y = place.y
-        scales, sizes = [y.denominator], [len(y)]
+        x = place.x
+        scales, sizes = [x.denominator], [len(x)]
         readers: list[list[tuple[int, Integers]]] = [[] for _ in range(len(layers) + 1)]
         self.stages: list[Stage] = []
         sums: list[Integers] = []
         for k, layer in enumerate(layers):
             weight, bias = layer.weight.reduced(), layer.bias.reduced()
-            over = weight.denominator * math.lcm(*(scales[v] for v in layer.inputs))
-            scale = math.lcm(over, bias.denominator)
+            law = layer.activation
+            cuts = law.cuts if law else ()
+            own = math.lcm(weight.denominator, bias.denominator, *(cut.denominator for cut in cuts))
+            scale = own * math.lcm(*(scales[v] for v in layer.inputs))
             at = 0
             for v in layer.inputs:
                 part = weight.numerators[:, at : at + sizes[v]]
@@ -274,12 +291,12 @@ class Stages:
             start = np.zeros((layer.n_units, place.k + 1), dtype=object)
             start[:, -1] = bias.numerators * (scale // bias.denominator)
             sums.append(start)
-            stage, finest = _stage(layer.activation, layer.n_units, scale, readers[k + 1])
+            stage, finer = _stage(law, layer.n_units, scale, readers[k + 1])
             self.stages.append(stage)
-            scales.append(scale * finest)
+            scales.append(scale * finer)
             sizes.append(layer.n_units)
         for k, matrix in readers[0]:
-            sums[k] = sums[k] + matrix @ y.numerators
+            sums[k] = sums[k] + matrix @ x.numerators
         self.start: Sums = tuple(sums)
         self.bit_starts = [0, *np.cumsum([stage.n_cuts for stage in self.stages]).tolist()]
 
@@ -301,7 +318,7 @@ class Stages:
     def _forms(self, k: int, sums: Sums) -> tuple[Integers, Sums]:
         """Return the forms of layer k's cuts, and the sums with the first pieces added."""
         stage, z = self.stages[k], sums[k]
-        forms = z[stage.units] * stage.finer
+        forms = z[stage.units]
         forms[:, -1] -= stage.cuts
         if stage.slope or stage.offset:
             piece = z * stage.slope
@@ -324,15 +341,13 @@ def _stage(
 ) -> tuple[Stage, int]:
     if law is None:
         none = np.zeros(0, dtype=object)
-        return Stage(1, none, np.zeros(0, np.int64), none, 1, 0, readers), 1
-    finer = math.lcm(*(cut.denominator for cut in law.cuts))
-    parts = (*law.jumps, law.slope, law.offset)
-    finest = finer * math.lcm(*(value.denominator for value in parts))
-    cuts = np.array([int(cut * finer * scale) for cut in law.cuts] * n_units, dtype=object)
-    jumps = np.array([int(jump * (finest // finer)) for jump in law.jumps] * n_units, dtype=object)
+        return Stage(none, np.zeros(0, np.int64), none, 1, 0, readers), 1
+    finer = math.lcm(*(value.denominator for value in (*law.jumps, law.slope, law.offset)))
+    cuts = np.array([int(cut * scale) for cut in law.cuts] * n_units, dtype=object)
+    jumps = np.array([int(jump * finer) for jump in law.jumps] * n_units, dtype=object)
     units = np.repeat(np.arange(n_units), len(law.cuts))
-    slope, offset = int(law.slope * finest), int(law.offset * finest * scale)
-    return Stage(finer, cuts, units, jumps, slope, offset, readers), finest
+    slope, offset = int(law.slope * finer), int(law.offset * finer * scale)
+    return Stage(cuts, units, jumps, slope, offset, readers), finer
 
 
 def _added(

@@ -33,6 +33,7 @@ class Cell:
         self.k, self.in_box = k, in_box
         self.rows: list[Row] = []
         self.exponents: list[int] = []
+        self.sizes: list[float] = []  # how large a row in float64 is in the box
         self.floats = np.zeros((16, k + 1))
         self.counts: Counter[str] = Counter()
         # Without a box, constants are coefficients of one more coordinate, and the cone over the
@@ -42,12 +43,13 @@ class Cell:
 
     def cut_to(self, count: int) -> None:
         """Forget all rows but the first so many."""
-        del self.rows[count:], self.exponents[count:]
+        del self.rows[count:], self.exponents[count:], self.sizes[count:]
 
     def add(self, row: Row, floats: FloatArray, exponent: int) -> None:
         at = len(self.rows)
         self.rows.append(row)
         self.exponents.append(exponent)
+        self.sizes.append(float(np.abs(floats).sum()))
         if at == len(self.floats):
             self.floats = np.concatenate([self.floats, np.zeros_like(self.floats)])
         self.floats[at] = floats
@@ -112,8 +114,7 @@ class Cell:
         if not self.in_box:
             near = np.append(near, 1.0)
             near = near / (2.0 * np.abs(near).max())
-            zero = np.zeros((len(floats), 1))
-            rows, floats = np.append(rows, zero[:1].repeat(len(rows), 0), 1), np.append(floats, zero, 1)  # fmt: skip
+            rows, floats = (np.append(part, np.zeros((len(part), 1)), 1) for part in (rows, floats))
         proposals = self._proposer.propose(rows, floats, near)
         found = proposals.found.tolist()
         faces, prices = proposals.faces.tolist(), proposals.prices.tolist()
@@ -145,7 +146,7 @@ class Cell:
             for face, price in zip(faces, prices, strict=True)
             if face >= 2 * self.k and price > 0.0
         ]
-        size = sum(float(np.abs(self.floats[row]).sum()) for row, _ in used)
+        size = sum(self.sizes[row] for row, _ in used)
         bits = max(0, math.frexp(size / value)[1]) if used else 0
         if bits > _MOST_BITS:
             return None
@@ -162,10 +163,7 @@ class Cell:
         vector = [q >> down]
         for (row, _), factor in zip(pairs, factors, strict=True):
             vector += (row, factor >> down)
-        if not self._proves(vector, goal):
-            return None
-        self.counts["short"] += 1
-        return vector
+        return self._seen("short", vector, goal)
 
     def _exact(self, goal: Row, faces: list[int]) -> Vector | None:
         """Solve for the multipliers of the rows among some faces."""
@@ -173,8 +171,8 @@ class Cell:
         k = self.k if self.in_box else self.k + 1
         used = [face - 2 * k for face in faces if face >= 2 * k]
         covered = {face % k for face in faces if face < 2 * k}
-        if not self.in_box and covered - {k - 1}:
-            return None  # the end of the cut-off
+        if not self.in_box and covered - {k - 1}:  # the end of the cut-off
+            return self._by_program(goal, used)
         left = [j for j in range(k) if j not in covered]
         matrix = np.array([[self.rows[row][j] for row in used] for j in left], dtype=object)
         right = np.array([goal[j] for j in left], dtype=object)
@@ -182,15 +180,15 @@ class Cell:
         factors = solve(ExactArray(matrix.reshape(size, size), 1), ExactArray(right, 1))
         if factors is None or any(factor < 0 for factor in factors):
             return None
-        q, *whole = whole_row([1, *factors])
-        vector = [q]
-        for row, factor in zip(used, whole, strict=True):
-            if factor:
-                vector += (row, factor)
-        if not self._proves(vector, goal):
+        return self._seen("exact", self._vector([Fraction(1), *factors], used), goal)
+
+    def _by_program(self, goal: Row, used: list[int]) -> Vector | None:
+        """Look for multipliers of a few rows by an exact linear program."""
+        against = [-value for value in goal]
+        answer = strict_feasibility([against, *(self.rows[row] for row in used)], self.k)
+        if answer.multipliers is None or not answer.multipliers[0]:
             return None
-        self.counts["exact"] += 1
-        return vector
+        return self._seen("exact", self._vector(answer.multipliers, used), goal)
 
     def _decided(self, goal: Row) -> Vector | Point | None:
         """Decide by an exact linear program."""
@@ -200,16 +198,24 @@ class Cell:
         if answer.multipliers is None:
             assert answer.point is not None
             return Point.of(answer.point)
-        factors = answer.multipliers[: 1 + len(self.rows)]
-        if not factors[0]:
+        if not answer.multipliers[0]:
             return None
-        q, *whole = whole_row(factors)
-        vector = [q]
-        for row, factor in enumerate(whole):
-            if factor:
-                vector += (row, factor)
+        vector = self._vector(answer.multipliers, range(len(self.rows)))
         if not self._proves(vector, goal):
             raise ArithmeticError("an exact linear program gave a proof that is none")
+        return vector
+
+    def _vector(self, factors: Sequence[Fraction], used: Sequence[int]) -> Vector:
+        """Return the vector of the goal's factor and those of rows; what follows is left out."""
+        q, *whole = whole_row(factors[: 1 + len(used)])
+        pairs = ((row, factor) for row, factor in zip(used, whole, strict=True) if factor)
+        return [q, *(value for pair in pairs for value in pair)]
+
+    def _seen(self, kind: str, vector: Vector, goal: Row) -> Vector | None:
+        """Return a vector that proves what it should, and count it; else None."""
+        if not self._proves(vector, goal):
+            return None
+        self.counts[kind] += 1
         return vector
 
     def _proves(self, vector: Vector, goal: Row) -> bool:

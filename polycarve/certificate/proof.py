@@ -29,6 +29,7 @@ from polycarve.certificate.multipliers import Cell, Vector
 
 BitArray = npt.NDArray[np.uint8]
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 
 
@@ -125,31 +126,32 @@ class Walk:
         self.sums_of_points = np.concatenate([np.zeros((1, place.k)), np.cumsum(near, axis=0)])
 
     def run(self) -> Outcome:
-        for row, floats, exponent in zip(
-            self.place.rows, *rounded(self.place.rows), strict=True
-        ):
-            self.cell.add(row, floats, exponent)
+        """Walk, and return what was found; an interrupt leaves it at what is done."""
+        for row in zip(self.place.rows, *rounded(self.place.rows), strict=True):
+            self.cell.add(*row)
             self.runs.append((0, len(self.regions)))
-        nobody = np.zeros(0, np.int64)
-        start = _Node(
-            0, len(self.regions), None, nobody, len(self.cell.rows), None, self.stages.start
-        )
-        self.stack = [start]
-        while self.stack:
-            node = self.stack.pop()
-            if node.first < self.dropped_to or node.stop <= self.own.start:
-                continue
-            if node.first >= self.own.stop or (self.outcome.is_changed and not self.may_repair):
-                break
-            if self.must_stop is not None and self.must_stop(len(self.outcome.leaves)):
-                self.outcome.is_stopped = True
-                break
-            self.cell.cut_to(node.depth)
-            del self.runs[node.depth :]
-            if node.row is not None:
-                self._add(node.row, node)
-            self._visit(node)
+        everything = (0, len(self.regions), None, np.zeros(0, np.int64), len(self.cell.rows), None)
+        self.stack = [_Node(*everything, self.stages.start)]
+        try:
+            while self.stack and not self._is_done():
+                node = self.stack.pop()
+                if node.first < self.dropped_to or node.stop <= self.own.start:
+                    continue
+                if node.first >= self.own.stop:
+                    break
+                self.cell.cut_to(node.depth)
+                del self.runs[node.depth :]
+                if node.row is not None:
+                    self._add(node.row, node)
+                self._visit(node)
+        except KeyboardInterrupt:
+            self.outcome.is_stopped = True
         return self.outcome
+
+    def _is_done(self) -> bool:
+        if self.must_stop is not None and self.must_stop(len(self.outcome.leaves)):
+            self.outcome.is_stopped = True
+        return self.outcome.is_stopped or (self.outcome.is_changed and not self.may_repair)
 
     def _add(self, row: tuple[Row, FloatArray, int], node: _Node) -> None:
         self.cell.add(*row)
@@ -176,7 +178,8 @@ class Walk:
     ) -> tuple[IntArray, Sums]:
         """Settle the cuts that the list has on one side; return the others."""
         listed = self.regions.bits[node.first : node.stop, layer.start + unknown]
-        every, some = listed.all(axis=0), listed.any(axis=0)
+        every: BoolArray = np.asarray(listed.all(axis=0))
+        some = np.asarray(listed.any(axis=0))
         agrees = every == some
         cuts, active = unknown[agrees], every[agrees]
         is_constant = layer.is_constant[cuts]
@@ -194,9 +197,7 @@ class Walk:
         rest = np.concatenate([unknown[~agrees], cuts[~is_settled]])
         return np.sort(rest), sums
 
-    def _prove(
-        self, node: _Node, goals: Sequence[tuple[Row, FloatArray, int]]
-    ) -> list[bool]:
+    def _prove(self, node: _Node, goals: Sequence[tuple[Row, FloatArray, int]]) -> list[bool]:
         total = self.sums_of_points[node.stop] - self.sums_of_points[node.first]
         near = total / (node.stop - node.first)
         rows, floats, exponents = zip(*goals, strict=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import ExitStack
+from multiprocessing import get_context
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +15,11 @@ from polycarve.carving import Carving
 from polycarve.certificate.exact import carve_exactly
 from polycarve.certificate.forms import Place, Stages, place_of, rounded
 from polycarve.certificate.multipliers import Cell
-from polycarve.certificate.proof import Leaf, Outcome, Regions, Walk
+from polycarve.certificate.proof import Leaf, Outcome, Regions
 from polycarve.certificate.result import Certificate
+from polycarve.certificate.sharing import Watch, Work, alone, together
 from polycarve.splitting import drive
-from polycarve.splitting.drive import Limits, Progress, Report
+from polycarve.splitting.drive import Limits, Progress
 
 BitArray = npt.NDArray[np.uint8]
 
@@ -26,29 +29,40 @@ def certify(
     *,
     progress: Progress = None,
     limits: Limits | None = None,
+    workers: int = 1,
+    executor: Executor | None = None,
 ) -> Certificate:
     """Prove a carving in exact arithmetic, and repair it; see `Carving.certify`."""
     begin = time.perf_counter()
     limits = drive.checked(limits)
+    drive.checked_workers(workers, executor)
     place = place_of(carving.domain)
     stages = Stages(carving.network, place, carving.n_layers)
     regions, is_complete = _listed(carving), carving.complete
-    with drive.reporting(progress) as report:
+    with drive.reporting(progress) as report, ExitStack() as stack:
+        if workers > 1 and executor is None:
+            # Processes: integers without bounds are Python's, and it runs one thread at a time.
+            executor = stack.enter_context(
+                ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+            )
         if is_complete and not len(regions):
             regions = _carved(stages, place, carving)
+        watch = Watch(limits, report)
         while True:
-            must_stop = _watch(limits, report, len(regions))
-            walk = Walk(stages, place, regions, is_complete=is_complete, must_stop=must_stop)
-            outcome = walk.run() if len(regions) else Outcome()
-            leaves = sorted(outcome.leaves, key=lambda leaf: leaf.bits.tobytes())
+            outcome = Outcome()
+            if len(regions):
+                work = Work(stages, place, regions, is_complete)
+                outcome = (
+                    together(work, watch, executor, workers) if executor else alone(work, watch)
+                )
             if not outcome.is_changed or outcome.is_stopped:
                 break
-            regions = _corrected(leaves, place)
+            regions = _corrected(outcome.leaves, place)
     stop_reason = carving.stop_reason
     if outcome.is_stopped:
-        stop_reason = "regions" if len(leaves) == limits.max_regions else "time"
+        stop_reason = watch.reason or "interrupt"
     seconds = time.perf_counter() - begin
-    return _certificate(carving, place, leaves, stop_reason, outcome.counts, seconds)
+    return _certificate(carving, place, outcome.leaves, stop_reason, outcome.counts, seconds)
 
 
 def _listed(carving: Carving) -> Regions:
@@ -82,24 +96,6 @@ def _corrected(leaves: list[Leaf], place: Place) -> Regions:
         np.array([leaf.point for leaf in leaves]).reshape(len(leaves), dim),
         [leaf.witness for leaf in leaves],
     )
-
-
-def _watch(limits: Limits, report: Report | None, n_regions: int) -> Callable[[int], bool]:
-    """Return what a walk asks whether to stop; it reports progress on the way."""
-    begin = last = time.monotonic()
-    most, seconds = limits.max_regions, limits.max_seconds
-
-    def must_stop(done: int) -> bool:
-        nonlocal last
-        now = time.monotonic()
-        if report is not None and now - last > 0.1:
-            last = now
-            report(min(1.0, done / n_regions), done)
-        return (most is not None and done >= most) or (
-            seconds is not None and now - begin >= seconds
-        )
-
-    return must_stop
 
 
 def _certificate(

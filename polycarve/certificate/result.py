@@ -85,7 +85,11 @@ class Certificate:
             self._place,
             carving.n_layers,
             (
-                (f"{int.from_bytes(packed.tobytes(), 'big') >> unused:x}", leaf.witness, leaf.vectors)
+                (
+                    f"{int.from_bytes(packed.tobytes(), 'big') >> unused:x}",
+                    leaf.witness,
+                    leaf.vectors,
+                )
                 for packed, leaf in zip(carving.packed, self._leaves, strict=True)
             ),
             n_regions=len(carving),
