@@ -82,7 +82,8 @@ def common(*values: Iterable[Fraction | int]) -> int:
 
 
 def scaled(row: Form) -> Row:
-    return [int(value * common(row)) for value in row]
+    factor = common(row)
+    return [int(value * factor) for value in row]
 
 
 def combined(weights: Form, forms: Sequence[Form], constant: Fraction) -> list[Fraction]:

@@ -71,8 +71,7 @@ def _listed(carving: Carving) -> Regions:
     _, rows = np.unique(np.packbits(bits, axis=1), axis=0, return_index=True)
     if not bits.shape[1]:
         rows = np.arange(len(bits[:1]))
-    points = np.array(carving.points, np.float64).reshape(len(bits), -1)[rows]
-    return Regions(bits[rows], points, [None] * len(rows))
+    return Regions(bits[rows], carving.points[rows], [None] * len(rows))
 
 
 def _carved(stages: Stages, place: Place, carving: Carving) -> Regions:
