@@ -249,12 +249,12 @@ def prove(layers: list[Any], x: list[Form], rows: list[Row], in_box: bool, patte
                 elif not is_complete:
                     rows = [*rows, goal]
                 else:
-                    side = (
-                        f"nowhere {'inactive' if is_active else 'active'}, up to region {stop - 1}"
-                    )
-                    need(2 + taken < len(records[first]), f"{what}: no vector shows it {side}")
+                    side = "inactive" if is_active else "active"
+                    claim = f"that it is nowhere {side} in regions {first} to {stop - 1}"
+                    need(2 + taken < len(records[first]), f"{what}: no vector to show {claim}")
                     vector, taken = records[first][2 + taken], taken + 1
-                    need(shows(vector, goal, rows, in_box, what), f"{what}: not shown {side}")
+                    is_shown = shows(vector, goal, rows, in_box, what)
+                    need(is_shown, f"{what}: its vector does not show {claim}")
                 if is_active:
                     sums = activate(steps[k], sums, cut, form)
             if differing:
@@ -327,7 +327,8 @@ def check(path: Any) -> str:
     except Refused as refusal:
         raise Refused(f"line {line}: {refusal}" if line else str(refusal)) from None
     except Exception as error:  # whatever a damaged or hostile file makes of all this
-        raise Refused(f"line {line}: it cannot be read ({type(error).__name__})") from None
+        where = f"line {line}" if line else "the file"
+        raise Refused(f"{where}: it cannot be read ({type(error).__name__})") from None
     counts = [len({p >> sum(widths[k + 1 :]) for p in patterns}) for k in range(depth)]
     return theorem(sha, place, len(patterns), counts, is_complete=is_complete)
 
@@ -335,13 +336,14 @@ def check(path: Any) -> str:
 def theorem(network: str, domain: str, n: int, layer_counts: Any, *, is_complete: bool) -> str:
     """Return the statement in words."""
     after = f" ({', '.join(map(str, layer_counts))} after each)" if layer_counts else ""
+    layers = f"{len(layer_counts)} hidden layer{'s' * (len(layer_counts) != 1)}"
     return (
         f"The network with SHA-256 {network}\n"
         f"has on the domain with SHA-256 {domain}\n"
-        f"{'exactly' if is_complete else 'at least'} {n} activation regions after "
-        f"{len(layer_counts)} hidden layers{after}: patterns of positive\n"
-        "pre-activations that some open part of the domain has, by the real-valued function of "
-        "the exact numbers."
+        f"{'exactly' if is_complete else 'at least'} {n} activation region{'s' * (n != 1)} "
+        f"after {layers}{after}: full-dimensional parts\n"
+        "of the domain with one pattern of positive pre-activations, or of passed cuts.\n"
+        "This is about the real-valued function of the exact numbers, not its evaluation in floats."
     )
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from polycarve.certificate.forms import LayerForms, Point, Row, Stages, Sums
 from polycarve.certificate.multipliers import Cell
+from polycarve.errors import NumericalError
 
 BitArray = npt.NDArray[np.uint8]
 FloatArray = npt.NDArray[np.float64]
@@ -137,7 +138,7 @@ def _split(
             if inside.value(row[0]) <= 0:  # simplified too much
                 inside = cell.inner_point(goal=row[0])
         if inside is None:
-            raise ArithmeticError("a cut crosses a cell and has nothing on one side")
+            raise NumericalError("a cut crosses a cell and has nothing on one side: an error.")
         bits = bits.copy()
         bits[layer.start + cut] = side
         after = stages.set(layer, sums, [cut]) if side else sums

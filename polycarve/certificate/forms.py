@@ -105,12 +105,24 @@ class Place:
 
     def point(self, y: FloatArray) -> Point:
         """Return the exact t of a float64 point in the domain's coordinates."""
-        values = []
-        for i, j in enumerate(self.free.tolist()):
-            width, start = self.y.numerators[j, i], self.y.numerators[j, -1]
-            value = Fraction(float(y[j])) * self.y.denominator
-            values.append((value - start) / width)
-        return Point.of(values)
+        over, common, sides = self._scales
+        ratios = [value.as_integer_ratio() for value in y[self.free].tolist()]
+        finest = max((denominator for _, denominator in ratios), default=1)  # powers of two
+        numerators = [
+            (n * (finest // d) * over - finest * start) * share
+            for (n, d), (start, share) in zip(ratios, sides, strict=True)
+        ]
+        divisor = math.gcd(finest * common, *numerators)
+        return Point(finest * common // divisor, [value // divisor for value in numerators])
+
+    @cached_property
+    def _scales(self) -> tuple[int, int, list[tuple[int, int]]]:
+        """The denominator of y; a multiple of all widths; and for each t, its start and share."""
+        rows = self.y.numerators[self.free].tolist()
+        widths = [row[i] for i, row in enumerate(rows)]
+        common = math.lcm(*widths)
+        starts = [(row[-1], common // width) for row, width in zip(rows, widths, strict=True)]
+        return self.y.denominator, common, starts
 
     def embed(self, t: Point) -> ExactArray:
         """Return a point in the domain's coordinates."""

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polycarve.certificate.forms import Point, Row, whole_row
+from polycarve.errors import NumericalError
 from polycarve.rational import ExactArray, solve, strict_feasibility
 from polycarve.splitting.proposals import Proposer
 
@@ -202,7 +203,7 @@ class Cell:
             return None
         vector = self._vector(answer.multipliers, range(len(self.rows)))
         if not self._proves(vector, goal):
-            raise ArithmeticError("an exact linear program gave a proof that is none")
+            raise NumericalError("an exact linear program gave a proof that is none: an error.")
         return vector
 
     def _vector(self, factors: Sequence[Fraction], used: Sequence[int]) -> Vector:

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from multiprocessing import get_context
 
 import numpy as np
-import numpy.typing as npt
 
 from polycarve.carving import Carving
 from polycarve.certificate.exact import carve_exactly
@@ -18,10 +17,12 @@ from polycarve.certificate.multipliers import Cell
 from polycarve.certificate.proof import Leaf, Outcome, Regions
 from polycarve.certificate.result import Certificate
 from polycarve.certificate.sharing import Watch, Work, alone, together
+from polycarve.errors import NumericalError
 from polycarve.splitting import drive
 from polycarve.splitting.drive import Limits, Progress
 
-BitArray = npt.NDArray[np.uint8]
+# One to see what is wrong, one to prove what is right.
+_MOST_WALKS = 3
 
 
 def certify(
@@ -32,7 +33,7 @@ def certify(
     workers: int = 1,
     executor: Executor | None = None,
 ) -> Certificate:
-    """Prove a carving in exact arithmetic, and repair it; see `Carving.certify`."""
+    """Prove a carving in exact arithmetic, and repair it; see `polycarve.Carving.certify`."""
     begin = time.perf_counter()
     limits = drive.checked(limits)
     drive.checked_workers(workers, executor)
@@ -48,7 +49,7 @@ def certify(
         if is_complete and not len(regions):
             regions = _carved(stages, place, carving)
         watch = Watch(limits, report)
-        while True:
+        for _ in range(_MOST_WALKS):
             outcome = Outcome()
             if len(regions):
                 work = Work(stages, place, regions, is_complete)
@@ -58,6 +59,8 @@ def certify(
             if not outcome.is_changed or outcome.is_stopped:
                 break
             regions = _corrected(outcome.leaves, place)
+        else:
+            raise NumericalError("the list of regions was repaired and is still wrong: an error.")
     stop_reason = carving.stop_reason
     if outcome.is_stopped:
         stop_reason = watch.reason or "interrupt"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from polycarve.certificate import checker, files
 from polycarve.certificate.forms import Place
 from polycarve.certificate.proof import Leaf
+from polycarve.errors import InputError
 
 if TYPE_CHECKING:
     from polycarve.carving import Carving
@@ -76,7 +77,14 @@ class Certificate:
 
         The checker is one file of the package, ``polycarve/certificate/checker.py``, that needs
         nothing but Python: ``python checker.py FILE``. See there for what stands in the file.
+
+        Raises
+        ------
+        InputError
+            Nothing is proven.
         """
+        if not self.proved:
+            raise InputError("nothing is proven, so there is nothing to save. Give it more time.")
         carving = self.carving
         unused = -sum(carving.widths) % 8
         files.write(

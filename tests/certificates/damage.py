@@ -48,10 +48,15 @@ def leaky(dim: int = 2) -> Network:
         [
             Layer(of[0], ExactArray.of(["1/3", 0, -1]), bent, (0,)),
             Layer(of[1], ExactArray.of([1, 0]), None, (1,)),
-            Layer(ExactArray.of([[1, -2, 1, 1], [2, 1, -1, "1/7"]]), rows.layers[2].bias, steps, (2, 0)),
+            Layer(
+                ExactArray.of([[1, -2, 1, 1], [2, 1, -1, "1/7"]]),
+                rows.layers[2].bias,
+                steps,
+                (2, 0),
+            ),
         ],
         dim,
-    )  # fmt: skip
+    )
 
 
 PLACES: dict[str, Callable[[], tuple[Network, Any]]] = {
@@ -70,14 +75,17 @@ PLACES: dict[str, Callable[[], tuple[Network, Any]]] = {
         cases.integers(2, [4, 3], 7, 3),
         pc.Polytope([[-1, 0], [0, "-1/3"], [1, 1], [0, 0]], [0, "1/7", 1, 0]),
     ),
-    "a wedge": lambda: (cases.integers(2, [3, 3], 2, 2), pc.Polytope([[-1, 1], [-1, -2]], [0, "1/3"])),
+    "a wedge": lambda: (
+        cases.integers(2, [3, 3], 2, 2),
+        pc.Polytope([[-1, 1], [-1, -2]], [0, "1/3"]),
+    ),
     "part of a half-plane": lambda: (
         cases.integers(3, [3, 2], 6, 2),
         pc.Slice([0, 0, 1], [[1, 1, 0], [0, 1, 1]], domain=pc.Polytope([[1, 2]], [1])),
     ),
     "bent units": lambda: (leaky(), [(-1, 1)] * 2),
     "bent units on all of R^2": lambda: (leaky(), pc.Space(2)),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,7 @@ def damages(whole: Records) -> Iterator[Damage]:
     for i in range(n):
         where = f"region {i}"
         rest = resized(copy.deepcopy(whole[: FIRST + i] + whole[FIRST + i + 1 :]))
-        says = "region|more vectors|no row|not shown|no vector" if n > 1 else "before any region"
+        says = r"^line \d+, region \d+" if n > 1 else "before any region"
         yield Damage(f"{where} deleted", rest, says)
         twice = resized(copy.deepcopy(whole[: FIRST + i + 1] + whole[FIRST + i :]))
         yield Damage(f"{where} twice", twice, f"line {FIRST + 2 + i}: patterns do not increase")
@@ -126,7 +134,7 @@ def _vector(whole: Records, i: int, at: int) -> Iterator[Damage]:
     where = f"region {i}"
     less = copy.deepcopy(whole)
     del less[FIRST + i][at]
-    yield Damage(f"{where} without vector {at}", less, f"{where}|region")
+    yield Damage(f"{where} without vector {at}", less, rf"^line \d+, region {i}")
     q, *pairs = whole[FIRST + i][at].split(" ")
     for name, numbers, says in [
         ("negative factor", [f"-{q}", *pairs], "factor is not positive"),
@@ -156,10 +164,12 @@ def _flipped(whole: Records) -> Iterator[Damage]:
             pattern = int(whole[FIRST + i][0], 16) ^ 1 << bit
             flipped = copy.deepcopy(whole)
             flipped[FIRST + i][0] = f"{pattern:x}"
-            yield Damage(f"region {i}, bit {bit} flipped", flipped, "line|region")
+            yield Damage(f"region {i}, bit {bit} flipped", flipped, r"^line \d+[:,]")
             if pattern not in listed:  # and put in its place
                 flipped[FIRST:] = sorted(flipped[FIRST:], key=lambda record: int(record[0], 16))
-                yield Damage(f"region {i}, bit {bit} flipped and sorted", flipped, "region")
+                yield Damage(
+                    f"region {i}, bit {bit} flipped and sorted", flipped, r"^line \d+, region"
+                )
 
 
 def _weights(whole: Records) -> Iterator[Damage]:

@@ -93,14 +93,14 @@ def test_bent_units_are_what_evaluation_says(name: str) -> None:
 
 def _networks(dim: int, numbers: Any) -> Any:
     """Small networks of one or two layers, of numbers that repeat themselves."""
-    row = st.lists(numbers, min_size=dim, max_size=dim)
+
+    def listed(of: Any, n: int) -> Any:
+        return st.lists(of, min_size=n, max_size=n)
 
     def two(width: int) -> Any:
-        first = st.lists(row, min_size=width, max_size=width)
-        second = st.lists(st.lists(numbers, min_size=width, max_size=width), min_size=1, max_size=3)
-        return st.tuples(
-            first, st.lists(numbers, min_size=width, max_size=width), second, st.tuples(*[numbers] * 3)
-        )  # fmt: skip
+        second = st.lists(listed(numbers, width), min_size=1, max_size=3)
+        rows = listed(listed(numbers, dim), width)
+        return st.tuples(rows, listed(numbers, width), second, listed(numbers, 3))
 
     return st.integers(1, 3).flatmap(two)
 
@@ -331,7 +331,7 @@ def test_the_first_layers() -> None:
         certificate = certified(carving.at_layer(layer))
         assert len(certificate.carving) == (1, *case.layer_counts)[layer]
         assert certificate.carving.n_layers == layer
-        assert f"after {layer} hidden layers" in certificate.theorem
+        assert f"after {layer} hidden layer" in certificate.theorem
 
 
 def test_an_incomplete_carving_proves_at_least() -> None:
@@ -368,7 +368,6 @@ def test_an_incomplete_carving_of_degenerate_cells() -> None:
 def test_limits_leave_what_is_proven() -> None:
     case = cases.spec()["moons"]
     carving = pc.carve(case.network, case.box)
-    certificate = certified(carving := carving)
     certificate = carving.certify(limits=pc.Limits(max_regions=10))
     assert certificate.check() == certificate.theorem
     assert "at least 10" in certificate.theorem
@@ -380,6 +379,8 @@ def test_limits_leave_what_is_proven() -> None:
     assert not nothing.complete
     assert "Nothing is proven" in nothing.theorem
     assert repr(nothing).startswith("Certificate(nothing proved")
+    with pytest.raises(pc.PolycarveError, match="nothing to save"):
+        nothing.save("never-written.gz")
 
 
 def test_progress_and_interruption() -> None:
