@@ -341,8 +341,8 @@ class Carving(RegionColumns, Sequence[Region]):
         -----
         What is proven is about the real-valued function of the exact numbers of network and domain,
         without any assumption on them. Every region gets a rational point; every cut that does not
-        split a cell, multipliers that show its sign there. Floating point proposes both. Some ten
-        to a hundred times the time of carving, in Python's integers.
+        split a cell, multipliers that show its sign there. Floating point proposes both, integers
+        decide; about a millisecond a region.
 
         Examples
         --------

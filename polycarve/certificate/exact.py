@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from polycarve.certificate.forms import LayerForms, Point, Row, Stages, Sums
+from polycarve.certificate.forms import LayerForms, Stages, Sums
 from polycarve.certificate.multipliers import Cell
+from polycarve.certificate.places import Point, Row
 from polycarve.errors import NumericalError
 
 BitArray = npt.NDArray[np.uint8]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from polycarve.certificate.forms import Place, Point
+from polycarve.certificate.places import Place, Point
 from polycarve.domains import Box, Polytope, Slice, Space
 from polycarve.networks import Network
 from polycarve.rational import ExactArray

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from polycarve.certificate.forms import Point, Row, whole_row
+from polycarve.certificate.places import Point, Row, whole_row
 from polycarve.errors import NumericalError
 from polycarve.rational import ExactArray, solve, strict_feasibility
 from polycarve.splitting.proposals import Proposer

@@ -24,8 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from polycarve.certificate.exact import carve_exactly
-from polycarve.certificate.forms import LayerForms, Place, Point, Row, Stages, Sums, rounded
+from polycarve.certificate.forms import LayerForms, Stages, Sums, rounded
 from polycarve.certificate.multipliers import Cell, Vector
+from polycarve.certificate.places import Place, Point, Row
 
 BitArray = npt.NDArray[np.uint8]
 FloatArray = npt.NDArray[np.float64]
@@ -261,8 +262,9 @@ class Walk:
 
     def _leaf(self, row: int) -> Leaf | None:
         bits, given = self.regions.bits[row], self.regions.points[row]
-        if self._is_inside(given):
-            return Leaf(bits, self.place.point(given), given, True, self.vectors)
+        exact = self._inside(given)
+        if exact is not None:
+            return Leaf(bits, exact, given, True, self.vectors)
         witness = self.regions.witnesses[row]
         if witness is None or not self.cell.holds(witness):
             found = self.cell.inner_point()
@@ -270,11 +272,14 @@ class Walk:
                 return None
             witness = self.cell.simplified(found)
         point = self.place.embed(witness).float64
-        return Leaf(bits, witness, point, self._is_inside(point), self.vectors)
+        return Leaf(bits, witness, point, self._inside(point) is not None, self.vectors)
 
-    def _is_inside(self, y: FloatArray) -> bool:
-        is_exact = self.place.is_float64 and bool(np.isfinite(y).all())
-        return is_exact and self.cell.holds(self.place.point(y))
+    def _inside(self, y: FloatArray) -> Point | None:
+        """Return the exact t of a float64 point that lies in the cell, else None."""
+        if not (self.place.is_float64 and np.isfinite(y).all()):
+            return None
+        point = self.place.point(y)
+        return point if self.cell.holds(point) else None
 
     def _drop(self) -> None:
         """Leave out the regions below the first empty cell on the way here."""

@@ -12,8 +12,9 @@ import numpy as np
 
 from polycarve.carving import Carving
 from polycarve.certificate.exact import carve_exactly
-from polycarve.certificate.forms import Place, Stages, place_of, rounded
+from polycarve.certificate.forms import Stages, rounded
 from polycarve.certificate.multipliers import Cell
+from polycarve.certificate.places import Place, place_of
 from polycarve.certificate.proof import Leaf, Outcome, Regions
 from polycarve.certificate.result import Certificate
 from polycarve.certificate.sharing import Watch, Work, alone, together

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polycarve.certificate import checker, files
-from polycarve.certificate.forms import Place
+from polycarve.certificate.places import Place
 from polycarve.certificate.proof import Leaf
 from polycarve.errors import InputError
 

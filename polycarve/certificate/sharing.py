@@ -6,7 +6,8 @@ import time
 from concurrent.futures import Executor, wait
 from typing import NamedTuple
 
-from polycarve.certificate.forms import Place, Stages
+from polycarve.certificate.forms import Stages
+from polycarve.certificate.places import Place
 from polycarve.certificate.proof import Outcome, Regions, Walk
 from polycarve.splitting.drive import Limits, Report
 
