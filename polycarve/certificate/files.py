@@ -43,7 +43,6 @@ def write(
         "layers": f"{n_layers:x}",
         "regions": f"{n_regions:x}",
         "complete": is_complete,
-        "definition": "activation regions: proper, that is full-dimensional",
     }
 
     def put(file: Any) -> None:

@@ -78,10 +78,15 @@ def together(work: Work, watch: Watch, executor: Executor, workers: int) -> Outc
                 whole.is_stopped = True
                 break
             part = future.result()
-            if part.is_changed:
+            if part.is_changed and not part.is_stopped:
                 return alone(work, watch)
             whole.leaves += part.leaves
             whole.counts += part.counts
+            if part.is_stopped:  # an interrupt that the worker met
+                whole.is_stopped = True
+                break
+    except KeyboardInterrupt:
+        whole.is_stopped = True
     finally:
         for future in futures:
             future.cancel()

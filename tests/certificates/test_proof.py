@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polycarve as pc
-from polycarve.certificate import Certificate
+from polycarve.certificate import Certificate, sharing
 from tests import cases
 from tests.certificates import damage
 from tests.oracles import exact, polygons
@@ -417,6 +417,30 @@ def test_work_that_is_shared_is_the_same() -> None:
     assert len(stopped.carving) == 100
     assert (repaired.n_added, repaired.n_dropped) == (1, 0)
     assert np.array_equal(repaired.carving.packed, carving.packed)
+
+
+def test_a_worker_that_was_stopped_proves_no_more_than_it_did(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case = cases.spec()["rand_2-32-32-32"]
+    carving = pc.carve(case.network, case.box, stop_layer=2)
+    real, runs = sharing.prove_run, []
+
+    def interrupted(work: Any, run: range) -> Any:
+        runs.append(run)
+        outcome = real(work, run)
+        if len(runs) == 2:
+            del outcome.leaves[-3:]
+            outcome.is_stopped = True
+        return outcome
+
+    monkeypatch.setattr(sharing, "prove_run", interrupted)
+    with ThreadPoolExecutor(1) as pool:
+        certificate = carving.certify(executor=pool)
+    assert certificate.carving.stop_reason == "interrupt"
+    assert not certificate.complete
+    assert len(certificate.carving) == runs[1].stop - 3
+    assert certificate.check() == certificate.theorem
 
 
 def test_processes() -> None:
