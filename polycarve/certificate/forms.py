@@ -200,4 +200,4 @@ def _float(value: int) -> float:
     try:
         return float(value)
     except OverflowError:  # a plane so far away that it is out of reach
-        return math.copysign(1e300, value)
+        return 1e200 if value > 0 else -1e200

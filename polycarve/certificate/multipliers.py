@@ -27,6 +27,10 @@ Vector = list[int]
 _MOST_BITS = 40
 
 
+# Points as far away as this are nothing that floats can work with.
+FAR = 1e100
+
+
 class Cell:
     """The rows of the cell in hand: a stack, in integers and in float64."""
 
@@ -112,6 +116,8 @@ class Cell:
             if point is None:
                 return [None] * len(goals)
             near = point.rounded()
+            if not (np.abs(near) < FAR).all():
+                return [self._decided(goal) for goal in goals]
         if not self.in_box:
             near = np.append(near, 1.0)
             near = near / (2.0 * np.abs(near).max())
@@ -133,14 +139,15 @@ class Cell:
 
     def _is_inside(self, near: FloatArray) -> bool:
         rows = self.floats[: len(self.rows)]
-        is_in_box = not self.in_box or bool(((near > 0.0) & (near < 1.0)).all())
-        return is_in_box and bool((rows[:, :-1] @ near + rows[:, -1] > 0.0).all())
+        low, high = (0.0, 1.0) if self.in_box else (-FAR, FAR)
+        is_near = bool(((near > low) & (near < high)).all())
+        return is_near and bool((rows[:, :-1] @ near + rows[:, -1] > 0.0).all())
 
     def _short(
         self, goal: Row, exponent: int, faces: list[int], prices: list[float], value: float
     ) -> Vector | None:
         """Round the prices to as few bits as the least value has room for."""
-        if not value > 0.0:
+        if not (value > 0.0 and math.isfinite(sum(prices))):
             return None
         used = [
             (face - 2 * self.k, price)
@@ -172,9 +179,10 @@ class Cell:
         k = self.k if self.in_box else self.k + 1
         used = [face - 2 * k for face in faces if face >= 2 * k]
         covered = {face % k for face in faces if face < 2 * k}
-        if not self.in_box and covered - {k - 1}:  # the end of the cut-off
-            return self._by_program(goal, used)
         left = [j for j in range(k) if j not in covered]
+        is_cut_off = not self.in_box and covered - {k - 1}
+        if is_cut_off or len(left) != len(used):
+            return self._by_program(goal, used)
         matrix = np.array([[self.rows[row][j] for row in used] for j in left], dtype=object)
         right = np.array([goal[j] for j in left], dtype=object)
         size = len(used)

@@ -23,6 +23,8 @@ from polycarve.rational import ExactArray, strict_feasibility
 FloatArray = npt.NDArray[np.float64]
 Row = list[int]
 
+_LARGEST = float(np.finfo(np.float64).max)
+
 
 class Point(NamedTuple):
     """A rational point: integers over a positive denominator."""
@@ -121,10 +123,12 @@ class Place:
         starts = [(row[-1], common // width) for row, width in zip(rows, widths, strict=True)]
         return self.y.denominator, common, starts
 
-    def embed(self, t: Point) -> ExactArray:
-        """Return a point in the domain's coordinates."""
+    def rounded(self, t: Point) -> FloatArray:
+        """Return a point in the domain's coordinates, rounded to float64."""
+        over = self.y.denominator * t.denominator
         column = np.array([*t.numerators, t.denominator], dtype=object)
-        return ExactArray(self.y.numerators @ column, self.y.denominator * t.denominator)
+        values = [_quotient(value, over) for value in (self.y.numerators @ column).tolist()]
+        return np.clip(values, -_LARGEST, _LARGEST)
 
 
 def place_of(domain: Domain) -> Place:
@@ -209,4 +213,4 @@ def _quotient(value: int, over: int) -> float:
     try:
         return value / over
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from polycarve.certificate.exact import carve_exactly
 from polycarve.certificate.forms import LayerForms, Stages, Sums, rounded
-from polycarve.certificate.multipliers import Cell, Vector
+from polycarve.certificate.multipliers import FAR, Cell, Vector
 from polycarve.certificate.places import Place, Point, Row
 
 BitArray = npt.NDArray[np.uint8]
@@ -123,7 +123,8 @@ class Walk:
         self.outcome = Outcome(counts=self.cell.counts)
         self.vectors: list[Vector] = []
         self.dropped_to = 0  # regions before this one are done with
-        near = np.nan_to_num(place.points(regions.points), nan=0.5)
+        near = place.points(regions.points)
+        near[~(np.abs(near) < FAR)] = 0.5
         self.sums_of_points = np.concatenate([np.zeros((1, place.k)), np.cumsum(near, axis=0)])
 
     def run(self) -> Outcome:
@@ -244,7 +245,7 @@ class Walk:
         for found, witness in carve_exactly(
             self.stages, self.cell, side_node.layer, side_node.unknown, side_node.sums, bits
         ):
-            point = self.place.embed(witness).float64
+            point = self.place.rounded(witness)
             self.outcome.leaves.append(Leaf(found, witness, point, False, []))
         self.cell.cut_to(side_node.depth)
 
@@ -271,7 +272,7 @@ class Walk:
             if found is None:
                 return None
             witness = self.cell.simplified(found)
-        point = self.place.embed(witness).float64
+        point = self.place.rounded(witness)
         return Leaf(bits, witness, point, self._inside(point) is not None, self.vectors)
 
     def _inside(self, y: FloatArray) -> Point | None:

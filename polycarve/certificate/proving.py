@@ -87,7 +87,7 @@ def _carved(stages: Stages, place: Place, carving: Carving) -> Regions:
     found = list(carve_exactly(stages, cell, None, nothing[1], stages.start, nothing[0]))
     return Regions(
         np.array([bits for bits, _ in found], np.uint8).reshape(len(found), -1),
-        np.array([place.embed(point).float64 for _, point in found]),
+        np.array([place.rounded(point) for _, point in found]),
         [point for _, point in found],
     )
 

@@ -358,6 +358,25 @@ def test_an_incomplete_carving_proves_at_least() -> None:
     assert (len(certificate.carving), certificate.n_dropped, certificate.n_added) == (19, 1, 0)
 
 
+def test_limits_while_much_is_missing() -> None:
+    whole = damage.carved("moons")
+    gap = rebuilt(whole, np.arange(len(whole)) > 60)
+    certificate = gap.certify(limits=pc.Limits(max_regions=7))
+    assert certificate.check() == certificate.theorem
+    assert len(certificate.carving) == 7
+    assert not certificate.complete
+
+
+def test_numbers_beyond_float64() -> None:
+    """A cut of all of R at 1e320, where no float64 is."""
+    tiny, huge = "1e-160", "1e160"
+    net = pc.Network.from_arrays([[[tiny], [1]]], [[f"-{huge}", 0]], relu_last=True)
+    listed = pc.carve(net, pc.Space(1))
+    certificate = certified(listed)
+    assert [region.code for region in certificate.carving] == ["ii", "ia", "aa"]
+    assert certificate.carving.point_is_interior.tolist() == [True, True, False]
+
+
 def test_an_incomplete_carving_of_degenerate_cells() -> None:
     net = cases.integers(2, [4, 4], 3, 2, biased=False)
     whole = pc.carve(net, pc.Space(2))
