@@ -322,7 +322,7 @@ class Carving(RegionColumns, Sequence[Region]):
         limits : Limits, optional
             Stop early, with what is proven by then: at least so many regions.
         workers : int
-            Processes that share the work.
+            Processes that share the work: a script then needs ``if __name__ == "__main__"``.
         executor : concurrent.futures.Executor, optional
             Do the work there instead; threads would only take turns.
 
