@@ -16,9 +16,12 @@ from typing import Any
 
 import pytest
 from networks import load
+from test_bench_acas import files
 
 import polycarve as pc
 from polycarve.certificate import checker
+
+ACAS = "acas 1_1 property 3"
 
 # By dimension, and by depth: a network after its first layers.
 CASES = [
@@ -33,6 +36,7 @@ CASES = [
         pytest.param(name, None, marks=pytest.mark.large)
         for name in ("rand_2-128-128", "rand_4-16-16", "rand_5-16-16", "rand_6-12-12", "rand_8-16")
     ),
+    pytest.param(ACAS, None, marks=pytest.mark.large),
 ]
 
 _PARTS = {
@@ -45,6 +49,9 @@ _PARTS = {
 
 @cache
 def carved(name: str, layer: int | None) -> pc.Carving:
+    if name == ACAS:
+        network, box = files()
+        return pc.carve(pc.Network.from_onnx(network), pc.Box.from_vnnlib(box))
     case = load(name)
     carving = pc.carve(case.network, case.box, stop_layer=layer)
     assert layer is not None or len(carving) == case.regions
