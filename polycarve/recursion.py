@@ -35,6 +35,7 @@ def carve(
     workers: int = 1,
     executor: Executor | None = None,
     keep: str | None = None,
+    exact: bool = False,
 ) -> Carving:
     """Enumerate the activation regions of a ReLU network on a domain.
 
@@ -65,6 +66,9 @@ def carve(
     keep : None or "cells"
         ``"cells"`` keeps the vertices and facets of all regions for `Carving.cells` and all that
         follows from them, by the method ``vertices``.
+    exact : bool
+        Certify the carving and return the corrected one: `Carving.certify`, without the proof.
+        Limits are for the carving alone.
 
     Returns
     -------
@@ -105,7 +109,8 @@ def carve(
     with drive.reporting(progress) as report:
         limits = drive.checked(limits)
         if place.rank == 0:
-            return single_region(network, place, layers)
+            point = single_region(network, place, layers)
+            return point.certify().carving if exact else point
         program = compile_program(network, place, layers)
         outcome = drive.run(
             program,
@@ -117,7 +122,7 @@ def carve(
             executor=executor,
         )
     leaves = memory.collect(program)
-    return Carving(
+    carving = Carving(
         network,
         place,
         leaves.packed,
@@ -129,6 +134,10 @@ def carve(
         method=chosen.name,
         cells=None if leaves.shapes is None else collect(program, leaves.shapes),
     )
+    if not exact:
+        return carving
+    proof = carving.certify(progress=progress, workers=workers, executor=executor)
+    return proof.carving
 
 
 def count_regions(

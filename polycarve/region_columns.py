@@ -52,6 +52,11 @@ class RegionColumns:
         for column in (packed, points, point_is_interior):
             column.flags.writeable = False
 
+    @property
+    def kept_cells(self) -> RegionCells | None:
+        """The cells that ``carve(..., keep="cells")`` kept, if it did."""
+        return self._kept_cells
+
     # ------------------------------------------------------------------ counts
 
     @property

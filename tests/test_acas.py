@@ -39,6 +39,14 @@ def test_property_3_of_1_1() -> None:
     assert (carving.locate(carving.points[::50]) == np.arange(len(carving))[::50]).all()
 
 
+def test_the_first_layers_of_1_1_are_certified() -> None:
+    net, box = acas("1_1"), pc.Box.from_vnnlib(place("acasxu_prop_3.vnnlib"))
+    certificate = pc.carve(net, box, stop_layer=3).certify()
+    assert certificate.carving.layer_counts == (39, 103, 499)
+    assert certificate.check() == certificate.theorem
+    assert certificate.n_programs == 0
+
+
 def test_property_4_of_3_3_has_a_flat_side() -> None:
     net, box = acas("3_3"), pc.Box.from_vnnlib(place("acasxu_prop_4.vnnlib"))
     assert (box.dim, box.rank) == (5, 4)

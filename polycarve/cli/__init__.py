@@ -1,7 +1,7 @@
 """The command line: one file a verb.
 
 Results go to stdout (as JSON with ``--json``), messages and the progress bar to stderr. Exit
-status: 0 complete, 2 usage or bad input, 3 stopped by a limit, 130 interrupted.
+status: 0 complete, 1 a check refused, 2 usage or bad input, 3 stopped by a limit, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import click
 
 from polycarve.cli.bounds import bounds
 from polycarve.cli.carve import carve
+from polycarve.cli.certify import certify
 from polycarve.cli.compare import compare
 from polycarve.cli.demo import demo
 from polycarve.cli.graph import graph
@@ -57,5 +58,5 @@ def main() -> None:
     """Enumerate the activation regions of ReLU networks, exactly."""
 
 
-for verb in (bounds, carve, compare, demo, graph, info, plot):
+for verb in (bounds, carve, certify, compare, demo, graph, info, plot):
     main.add_command(verb)

@@ -20,7 +20,7 @@ def info(
     file: Path, as_json: bool, relu_last: bool | None, trust_pickle: bool, drop_tail: bool
 ) -> None:
     """Describe FILE: a network (.npz, .onnx, torch's .pt), or a carving saved by `carve --out`."""
-    if _is_carving(file):
+    if is_carving(file):
         from polycarve.storage import load
 
         carving = load(file)
@@ -63,7 +63,8 @@ def _nodes(path: Path, drop_tail: bool) -> list[dict[str, str]]:
     return [row._asdict() for row in onnx.account(path, drop_tail=drop_tail)[1]]
 
 
-def _is_carving(path: Path) -> bool:
+def is_carving(path: Path) -> bool:
+    """Whether a file holds a saved carving."""
     import numpy as np
 
     try:
