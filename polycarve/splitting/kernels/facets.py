@@ -30,6 +30,7 @@ from polycarve.splitting.kernels.vertex import (
 
 # What is known of a face: nothing yet (else 1 for a facet, 0 for none).
 UNSEEN = 2
+FACET, NONE = 1, 0
 
 
 @kernel
@@ -93,8 +94,8 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
      inputs, input_starts, bias, _, _, _, _) = problem
     values, errors, sizes = forms
     marks, _, rows, basis, E, v, p, witness, info = cell
-    f, y, rates, gaps, matrix, point, _, _, _ = room
-    low, high, known, held_basis, held_E, held_v = spare
+    _, _, _, gaps, matrix, _, _, _, _ = room
+    low, high, known, _, _, _ = spare
     for j in range(k):
         low[j] = lower[j]
         high[j] = upper[j]
@@ -130,27 +131,12 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
             continue
         for face in range(2 * k + m):
             known[face] = UNSEEN
-        _certify(m, k, low, high, rows, size, basis, E, v, gaps, known)
-        for face in range(2 * k + m):
-            if known[face] == UNSEEN and (face >= 2 * k or is_side[face] == 1):
-                _walk_towards(face, m, k, low, high, side_noise, size, rows, basis, E, v, p,
-                              witness, info, f, y, rates, gaps, matrix, counters, known)
+        if not resolve(m, k, low, high, side_noise, size, rows, is_side, basis, E, v, p, witness,
+                       info, room, spare, counters):
+            continue
         found = 0
-        for step in range(m + 2 * k):
-            # Cuts first, so that a side stays where they coincide; the later cut goes before the
-            # earlier one.
-            face = 2 * k + m - 1 - step if step < m else 2 * k - 1 - (step - m)
-            if face < 2 * k and is_side[face] == 0:
-                continue
-            is_facet = known[face]
-            if is_facet == UNSEEN:
-                is_facet = _stands_out(
-                    face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info,
-                    f, y, rates, gaps, matrix, point, counters, held_basis, held_E, held_v)
-            if is_facet < 0:
-                found = -1
-                break
-            if is_facet == 0:
+        for face in range(2 * k + m):
+            if known[face] != FACET or (face < 2 * k and is_side[face] == 0):
                 continue
             at = total + found
             found += 1
@@ -160,8 +146,36 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
             _write_row(sources[at], k, lower, upper, side_rows, starts, layer_of, marks, values,
                        halfspaces[at])
         counts[i] = found
-        total += max(found, 0)
+        total += found
     return total
+
+
+@kernel
+def resolve(m, k, low, high, side_noise, size, rows, is_side, basis, E, v, p, witness, info, room,
+            spare, counters):
+    """Find out what every face of a cell is of which it is not known, from a vertex; or False.
+
+    Of faces that coincide, the lowest side is kept, else the lowest cut.
+    """
+    f, y, rates, gaps, matrix, point, _, _, _ = room
+    _, _, known, held_basis, held_E, held_v = spare
+    _certify(m, k, low, high, rows, size, basis, E, v, gaps, known)
+    for face in range(2 * k + m):
+        if known[face] == UNSEEN and (face >= 2 * k or is_side[face] == 1):
+            walk_towards(face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness,
+                         info, f, y, rates, gaps, matrix, counters, known)
+    for step in range(m + 2 * k):
+        # Cuts first, so that a side stays where they coincide; the later cut goes before the
+        # earlier one.
+        face = 2 * k + m - 1 - step if step < m else 2 * k - 1 - (step - m)
+        if known[face] == UNSEEN and (face >= 2 * k or is_side[face] == 1):
+            is_facet = _stands_out(
+                face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info,
+                f, y, rates, gaps, matrix, point, counters, held_basis, held_E, held_v)
+            if is_facet < 0:
+                return False
+            known[face] = is_facet
+    return True
 
 
 @kernel
@@ -287,7 +301,7 @@ def _take_face(face, k, low, high, side_noise, size, rows, f):
 
 
 @kernel
-def _walk_towards(face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info,
+def walk_towards(face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info,
                   f, y, rates, gaps, matrix, counters, known):
     """Walk to where a face is nearest, and mark what is seen there."""
     _take_face(face, k, low, high, side_noise, size, rows, f)

@@ -1,0 +1,229 @@
+"""Corners: vertices of a cell on exactly k faces, clear of all others.
+
+The k faces of a corner are facets, and stay so in every cell below in the tree of splits that has
+the corner clear of its own cut: nothing has to be computed there again. So corners are kept along
+the path from the domain down to the cell in hand, by level: level 0 is the domain, level l the
+cell after l splits. A corner's home is the level from which on all its faces are there.
+
+Invariant: ``lists[l, : counts[l]]`` are the corners of the cell at level l, for the levels down to
+the one in hand; those whose home is l go when level l is left for good.
+"""
+
+from polycarve.splitting.kernels.arrays import GAMMA
+from polycarve.splitting.kernels.compilation import kernel
+from polycarve.splitting.kernels.simplex import CLEAR, LONG, REFRESH, SHARP, SQUARE
+from polycarve.splitting.kernels.vertex import exchange, face_normal, face_value, refresh
+
+# How a walk towards a plane ends.
+MET, APART, UNCLEAR = 0, 1, 2
+# After so many exchanges a walk is given up.
+_MOST = 60
+
+
+@kernel
+def face_sizes(first, last, k, size, rows, sizes):
+    """Write how large the values of faces may be in the box."""
+    for face in range(first, last):
+        if face < 2 * k:
+            sizes[face] = 2.0 * size[face % k]
+            continue
+        sizes[face] = abs(rows[k, face - 2 * k])
+        for j in range(k):
+            sizes[face] += abs(rows[j, face - 2 * k]) * size[j]
+
+
+@kernel
+def face_values(m, k, lower, upper, rows, v, gaps):
+    """Write the values of all faces at a point."""
+    for j in range(k):
+        gaps[j] = v[j] - lower[j]
+        gaps[k + j] = upper[j] - v[j]
+    for r in range(m):
+        gaps[2 * k + r] = rows[k, r]
+    for j in range(k):
+        at = v[j]
+        for r in range(m):
+            gaps[2 * k + r] += rows[j, r] * at
+
+
+@kernel
+def is_corner(m, k, lower, upper, rows, sizes, basis, E, v, gaps):
+    """Whether a vertex lies on the faces of its basis, at good angles, and on no other."""
+    for q in range(k):
+        for j in range(k):
+            if not abs(E[q, j]) <= LONG:
+                return False
+    face_values(m, k, lower, upper, rows, v, gaps)
+    for q in range(k):
+        face = basis[q]
+        if not abs(gaps[face]) <= SHARP * sizes[face]:
+            return False
+        gaps[face] = sizes[face]
+    for face in range(2 * k + m):
+        if not gaps[face] > CLEAR * sizes[face]:
+            return False
+    return True
+
+
+@kernel
+def keep(home, level, k, basis, E, v, age, corners, ints):
+    """Keep a corner of the cell at a level and of those above it down from its home."""
+    points, bases, edges, homes, ages, free, lists, counts = corners
+    for at in range(home, level + 1):
+        if counts[at] == lists.shape[1]:
+            return -1
+    if ints[1] == 0:
+        return -1
+    ints[1] -= 1
+    corner = free[ints[1]]
+    for q in range(k):
+        points[corner, q] = v[q]
+        bases[corner, q] = basis[q]
+        for j in range(k):
+            edges[corner, q, j] = E[q, j]
+    homes[corner] = home
+    ages[corner] = age
+    for at in range(home, level + 1):
+        lists[at, counts[at]] = corner
+        counts[at] += 1
+    return corner
+
+
+@kernel
+def leave(level, corners, ints):
+    """Let go of the corners whose home a level is."""
+    _, _, _, homes, _, free, lists, counts = corners
+    for at in range(counts[level]):
+        if homes[lists[level, at]] == level:
+            free[ints[1]] = lists[level, at]
+            ints[1] += 1
+    counts[level] = 0
+
+
+@kernel
+def reach(start, held, sign, m, k, lower, upper, rows, sizes, corners, basis, E, v, f, y, rates,
+          gaps, matrix, info):
+    """Walk from a corner to the plane of row m, without leaving the face held (-1: none).
+
+    ``sign`` is that of the row's form at the corner. MET: we stand on the plane, which is in the
+    basis. APART: the face held does not reach the plane, and ``y`` are the prices that show it.
+    """
+    points, bases, edges, _, ages, _, _, _ = corners
+    n_faces = 2 * k + m
+    place = -1
+    for q in range(k):
+        v[q] = points[start, q]
+        basis[q] = bases[start, q]
+        f[q] = sign * rows[q, m]
+        if basis[q] == held:
+            place = q
+        for j in range(k):
+            E[q, j] = edges[start, q, j]
+    f[k] = sign * rows[k, m]
+    info[1] = ages[start]
+    if info[1] >= REFRESH and not refresh(k, lower, upper, rows, basis, E, v, info, matrix):
+        return UNCLEAR
+    face_values(m, k, lower, upper, rows, v, gaps)
+    for _ in range(_MOST):
+        value = f[k]
+        for j in range(k):
+            value += f[j] * v[j]
+        best = -1
+        best_score = 0.0
+        for q in range(k):
+            price = 0.0
+            square = 0.0
+            for j in range(k):
+                price += f[j] * E[q, j]
+                square += E[q, j] * E[q, j]
+            y[q] = price
+            # Scores are compared by their squares: no roots.
+            if price < 0.0 and q != place and price * price > best_score * square:
+                best = q
+                best_score = price * price / square
+        if best < 0 or best_score < 1e-24:
+            return APART
+        for j in range(k):
+            rates[j] = E[best, j]
+            rates[k + j] = -E[best, j]
+        for r in range(m):
+            rates[2 * k + r] = 0.0
+        norm = 0.0
+        for j in range(k):
+            along = E[best, j]
+            norm += abs(along)
+            for r in range(m):
+                rates[2 * k + r] += rows[j, r] * along
+        for q in range(k):
+            rates[basis[q]] = 0.0
+        leaving = n_faces
+        gap, rate = max(value, 0.0), y[best]
+        flat = -SQUARE * norm
+        for face in range(n_faces):
+            if rates[face] < flat and gaps[face] * rate > gap * rates[face]:
+                leaving = face
+                gap, rate = max(gaps[face], 0.0), rates[face]
+        if rate > flat:
+            return UNCLEAR
+        step = gap / -rate
+        for j in range(k):
+            v[j] += step * E[best, j]
+        for face in range(n_faces):
+            gaps[face] += step * rates[face]
+        gaps[basis[best]] = step
+        if leaving < n_faces:
+            gaps[leaving] = 0.0
+        face_normal(leaving, k, rows, rates)
+        exchange(best, leaving, rates, k, basis, E, y)
+        info[1] += 1
+        if leaving == n_faces:
+            return MET
+    return UNCLEAR
+
+
+@kernel
+def shows_apart(held, sign, m, ratio, k, lower, upper, side_noise, size, rows, sizes, basis, f, y):
+    """Whether the prices show that the face held stays clear of the cell beyond row m's plane.
+
+    With the prices ``y_q >= 0`` of the other faces, ``f = c + sum y_q g_q + y_h g_h`` for the face
+    held; beyond the plane ``f <= 0``, and so ``g_h >= c / -y_h`` there. The identity is taken for
+    the numbers as they are, and the box absorbs what is left (see `simplex.proves`).
+    """
+    constant = f[k]
+    total = abs(f[k])
+    noise = rows[k + 1, m]
+    price = 0.0
+    for q in range(k):
+        face = basis[q]
+        if face == held:
+            price = -y[q]
+        elif not y[q] > 0.0:
+            y[q] = 0.0
+            continue
+        if face < k:
+            c = -lower[face]
+        elif face < 2 * k:
+            c = upper[face - k]
+        else:
+            c = rows[k, face - 2 * k]
+        noise += abs(y[q]) * (side_noise[face] if face < 2 * k else rows[k + 1, face - 2 * k])
+        constant -= y[q] * c
+        total += abs(y[q] * c)
+    if not price > 0.0:
+        return False
+    for j in range(k):
+        residual = f[j]
+        size_of_sum = abs(f[j])
+        for q in range(k):
+            face = basis[q]
+            a = 0.0
+            if face >= 2 * k:
+                a = rows[j, face - 2 * k]
+            elif face % k == j:
+                a = 1.0 if face < k else -1.0
+            residual -= y[q] * a
+            size_of_sum += abs(y[q] * a)
+        constant -= abs(residual) * size[j]
+        total += size_of_sum * size[j]
+    constant -= ratio * (noise + GAMMA * total)
+    return constant > CLEAR * sizes[held] * price
