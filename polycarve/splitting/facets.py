@@ -93,10 +93,7 @@ def find_tree_facets(
     """
     announce(descent.descend)
     work = Workspace(program, root_dtype(program), 0)
-    spare, is_side = _facet_room(work, program)
-    sides = np.array(program.frame.sides)
-    order = np.argsort(sides, kind="stable")
-    order = order[sides[order] >= 0]
+    spare, is_side, order = _facet_room(work, program)
     corners, path = _tree_room(program)
     parts = []
     all_counts = []
@@ -125,7 +122,6 @@ def find_tree_facets(
         )
         parts.append(codes[:used].copy())
         all_counts.append(counts)
-    COUNTERS.append(work.counters)
     counts = np.concatenate([np.zeros(0, np.int64), *all_counts])
     return TreeFacets(
         np.cumsum([0, *np.maximum(counts, 0)]).astype(np.int64),
@@ -133,10 +129,14 @@ def find_tree_facets(
         counts < 0,
     )
 
-COUNTERS = []
 
-def _facet_room(work: Workspace, program: Program) -> tuple[arrays.FacetRoom, BitArray]:
-    """Return room to look for facets in, and whether each side of the box is one of the domain."""
+def _facet_room(
+    work: Workspace, program: Program
+) -> tuple[arrays.FacetRoom, BitArray, IntArray]:
+    """Return room to look for facets in, and the faces that are sides of the domain.
+
+    These as a mask of the box's sides, and, all of them, in the order of their numbers.
+    """
     k = program.n_free
     room = arrays.FacetRoom(
         np.empty(k),
@@ -146,7 +146,9 @@ def _facet_room(work: Workspace, program: Program) -> tuple[arrays.FacetRoom, Bi
         np.empty((k, k)),
         np.empty(k),
     )
-    return room, np.array([side != -1 for side in program.frame.sides[: 2 * k]], np.uint8)
+    sides = np.array(program.frame.sides, dtype=np.int64)
+    order = np.argsort(sides, kind="stable")
+    return room, (sides[: 2 * k] >= 0).astype(np.uint8), order[sides[order] >= 0]
 
 
 def _tree_room(program: Program) -> tuple[arrays.Corners, arrays.Path]:
@@ -230,7 +232,7 @@ def find_facets(
     """
     k, n_cuts = program.n_free, program.n_cuts
     work = Workspace(program, root_dtype(program), 0)
-    spare, is_side = _facet_room(work, program)
+    spare, is_side, order = _facet_room(work, program)
     parts: list[tuple[IntArray, IntArray, FloatArray]] = []
     announce(kernels.find_facets)
     for start in range(0, len(bits), _CHUNK):
@@ -255,6 +257,7 @@ def find_facets(
             offsets,
             cuts,
             is_side,
+            order,
             work.counters,
             counts,
             sources,

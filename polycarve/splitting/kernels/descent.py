@@ -130,8 +130,19 @@ def descend(problem, forms, cell, room, spare, corners, path, bits, points, firs
                 has_vertex = quick_settle(m, k, low, high, rows, basis, E, v, p, info, matrix,
                                           gaps) or settle(m, k, low, high, rows, basis, E, v, p,
                                                           info, matrix, gaps)
-            if not has_vertex or not resolve(m, k, low, high, side_noise, size, rows, is_side,
-                                             basis, E, v, p, witness, info, room, spare, counters):
+            is_settled = has_vertex and resolve(m, k, low, high, side_noise, size, rows, is_side,
+                                                basis, E, v, p, witness, info, room, spare,
+                                                counters)
+            # It leaves out the rows that are none: the cells beside this one need them.
+            for r in range(m):
+                if r < n_rows:
+                    for j in range(k + 2):
+                        rows[j, r] = side_rows[j, r]
+                else:
+                    cut = cuts[r - n_rows + 1]
+                    take_form(cut, float(marks[cut]), k, starts, layer_of, values, errors,
+                              sizes_of, rows[:, r])
+            if not is_settled:
                 counts[i - first] = -1
                 continue
         found = total

@@ -80,7 +80,7 @@ def ancestor_cuts(region, first_difference, before, after, out):
 
 @kernel
 def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts_of, is_side,
-                counters, counts, sources, halfspaces):
+                side_order, counters, counts, sources, halfspaces):
     """Find the facets of regions given by their patterns, interior points and candidate cuts.
 
     Region i has the candidates ``cuts_of[starts_of[i] : starts_of[i + 1]]``, by rising index, the
@@ -88,7 +88,8 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
     reported. Of faces that coincide, the lowest side is kept, else the lowest cut. Writes per
     region how many facets it has (-1 where no vertex was found), and for all of them the cut (or
     ``-1 - face`` for a side; the domain's rows are faces ``2 k`` and up) and the halfspace
-    ``[a, b]``, meaning ``a @ u <= b``.
+    ``[a, b]``, meaning ``a @ u <= b``: cuts by rising index, then faces in the order of
+    `side_order`.
     """
     (k, lower, upper, side_noise, side_rows, size, _, starts, layer_of, weights, weight_starts,
      inputs, input_starts, bias, _, _, _, _) = problem
@@ -134,19 +135,20 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
         if not resolve(m, k, low, high, side_noise, size, rows, is_side, basis, E, v, p, witness,
                        info, room, spare, counters):
             continue
-        found = 0
-        for face in range(2 * k + m):
-            if known[face] != FACET or (face < 2 * k and is_side[face] == 0):
-                continue
-            at = total + found
-            found += 1
-            sources[at] = -1 - face
-            if face >= 2 * k + n_rows:
-                sources[at] = cuts_of[first + face - 2 * k - n_rows]
+        found = total
+        for r in range(n_rows, m):
+            if known[2 * k + r] == FACET:
+                sources[found] = cuts_of[first + r - n_rows]
+                found += 1
+        for face in side_order:
+            if known[face] == FACET:
+                sources[found] = -1 - face
+                found += 1
+        for at in range(total, found):
             _write_row(sources[at], k, lower, upper, side_rows, starts, layer_of, marks, values,
                        halfspaces[at])
-        counts[i] = found
-        total += found
+        counts[i] = found - total
+        total = found
     return total
 
 
