@@ -175,6 +175,8 @@ def _tree_room(program: Program) -> tuple[arrays.Corners, arrays.Path]:
         np.empty(faces, np.int64),
         np.empty(faces),
         np.empty(faces),
+        np.empty((k, k)),
+        np.empty(k),
         np.zeros(2, np.int64),
     )
     return corners, path

@@ -114,7 +114,7 @@ class Corners(NamedTuple):
 
     points: Floats  # (P, k)
     bases: Ints  # (P, k)
-    edges: Floats  # (P, k, k)
+    edges: Floats  # (P, k, k) in columns
     homes: Ints  # (P,) levels
     ages: Ints  # (P,) exchanges since the edges were computed anew
     free: Ints  # (P,) places that are free
@@ -137,6 +137,8 @@ class Path(NamedTuple):
     behind: Ints  # (faces,) and on its active side
     values_ahead: Floats  # (faces,)
     values_behind: Floats  # (faces,)
+    T: Floats  # (k, k) the edges in hand, in columns
+    squares: Floats  # (k,) of their lengths
     ints: Ints  # (2,)
 
 

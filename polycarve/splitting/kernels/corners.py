@@ -5,6 +5,8 @@ the corner clear of its own cut: nothing has to be computed there again. So corn
 the path from the domain down to the cell in hand, by level: level 0 is the domain, level l the
 cell after l splits. A corner's home is the level from which on all its faces are there.
 
+The edges of corners stand in columns, so that what is done for all of them runs along memory.
+
 Invariant: ``lists[l, : counts[l]]`` are the corners of the cell at level l, for the levels down to
 the one in hand; those whose home is l go when level l is left for good.
 """
@@ -12,7 +14,7 @@ the one in hand; those whose home is l go when level l is left for good.
 from polycarve.splitting.kernels.arrays import GAMMA
 from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.simplex import CLEAR, LONG, REFRESH, SHARP, SQUARE
-from polycarve.splitting.kernels.vertex import exchange, face_normal, face_value, refresh
+from polycarve.splitting.kernels.vertex import refresh
 
 # How a walk towards a plane ends.
 MET, APART, UNCLEAR = 0, 1, 2
@@ -47,11 +49,11 @@ def face_values(m, k, lower, upper, rows, v, gaps):
 
 
 @kernel
-def is_corner(m, k, lower, upper, rows, sizes, basis, E, v, gaps):
+def is_corner(m, k, lower, upper, rows, sizes, basis, T, v, gaps):
     """Whether a vertex lies on the faces of its basis, at good angles, and on no other."""
     for q in range(k):
         for j in range(k):
-            if not abs(E[q, j]) <= LONG:
+            if not abs(T[j, q]) <= LONG:
                 return False
     face_values(m, k, lower, upper, rows, v, gaps)
     for q in range(k):
@@ -66,7 +68,7 @@ def is_corner(m, k, lower, upper, rows, sizes, basis, E, v, gaps):
 
 
 @kernel
-def keep(home, level, k, basis, E, v, age, corners, ints):
+def keep(home, level, k, basis, T, v, age, corners, ints):
     """Keep a corner of the cell at a level and of those above it down from its home."""
     points, bases, edges, homes, ages, free, lists, counts = corners
     for at in range(home, level + 1):
@@ -80,7 +82,7 @@ def keep(home, level, k, basis, E, v, age, corners, ints):
         points[corner, q] = v[q]
         bases[corner, q] = basis[q]
         for j in range(k):
-            edges[corner, q, j] = E[q, j]
+            edges[corner, q, j] = T[q, j]
     homes[corner] = home
     ages[corner] = age
     for at in range(home, level + 1):
@@ -101,8 +103,8 @@ def leave(level, corners, ints):
 
 
 @kernel
-def reach(start, held, sign, m, k, lower, upper, rows, sizes, corners, basis, E, v, f, y, rates,
-          gaps, matrix, info):
+def reach(start, held, sign, m, k, lower, upper, rows, sizes, corners, basis, E, T, v, f, y,
+          rates, gaps, squares, matrix, info):
     """Walk from a corner to the plane of row m, without leaving the face held (-1: none).
 
     ``sign`` is that of the row's form at the corner. MET: we stand on the plane, which is in the
@@ -118,39 +120,43 @@ def reach(start, held, sign, m, k, lower, upper, rows, sizes, corners, basis, E,
         if basis[q] == held:
             place = q
         for j in range(k):
-            E[q, j] = edges[start, q, j]
+            T[q, j] = edges[start, q, j]
     f[k] = sign * rows[k, m]
     info[1] = ages[start]
-    if info[1] >= REFRESH and not refresh(k, lower, upper, rows, basis, E, v, info, matrix):
-        return UNCLEAR
+    if info[1] >= REFRESH:
+        if not refresh(k, lower, upper, rows, basis, E, v, info, matrix):
+            return UNCLEAR
+        transpose(k, E, T)
     face_values(m, k, lower, upper, rows, v, gaps)
     for _ in range(_MOST):
         value = f[k]
         for j in range(k):
             value += f[j] * v[j]
+        for q in range(k):
+            y[q] = 0.0
+            squares[q] = 0.0
+        for j in range(k):
+            along = f[j]
+            for q in range(k):
+                y[q] += along * T[j, q]
+                squares[q] += T[j, q] * T[j, q]
         best = -1
         best_score = 0.0
         for q in range(k):
-            price = 0.0
-            square = 0.0
-            for j in range(k):
-                price += f[j] * E[q, j]
-                square += E[q, j] * E[q, j]
-            y[q] = price
             # Scores are compared by their squares: no roots.
-            if price < 0.0 and q != place and price * price > best_score * square:
+            if y[q] < 0.0 and q != place and y[q] * y[q] > best_score * squares[q]:
                 best = q
-                best_score = price * price / square
+                best_score = y[q] * y[q] / squares[q]
         if best < 0 or best_score < 1e-24:
             return APART
         for j in range(k):
-            rates[j] = E[best, j]
-            rates[k + j] = -E[best, j]
+            rates[j] = T[j, best]
+            rates[k + j] = -T[j, best]
         for r in range(m):
             rates[2 * k + r] = 0.0
         norm = 0.0
         for j in range(k):
-            along = E[best, j]
+            along = T[j, best]
             norm += abs(along)
             for r in range(m):
                 rates[2 * k + r] += rows[j, r] * along
@@ -167,18 +173,48 @@ def reach(start, held, sign, m, k, lower, upper, rows, sizes, corners, basis, E,
             return UNCLEAR
         step = gap / -rate
         for j in range(k):
-            v[j] += step * E[best, j]
+            v[j] += step * T[j, best]
         for face in range(n_faces):
             gaps[face] += step * rates[face]
         gaps[basis[best]] = step
         if leaving < n_faces:
             gaps[leaving] = 0.0
-        face_normal(leaving, k, rows, rates)
-        exchange(best, leaving, rates, k, basis, E, y)
+        _exchange(best, leaving, k, rows, basis, T, y)
         info[1] += 1
         if leaving == n_faces:
             return MET
     return UNCLEAR
+
+
+@kernel
+def transpose(k, E, T):
+    for q in range(k):
+        for j in range(k):
+            T[j, q] = E[q, j]
+
+
+@kernel
+def _exchange(q, face, k, rows, basis, T, slopes):
+    """Let a face take the place of ``basis[q]``: see `vertex.exchange`; edges are columns here."""
+    if face < 2 * k:
+        sign = 1.0 if face < k else -1.0
+        for other in range(k):
+            slopes[other] = sign * T[face % k, other]
+    else:
+        for other in range(k):
+            slopes[other] = 0.0
+        for j in range(k):
+            a = rows[j, face - 2 * k]
+            for other in range(k):
+                slopes[other] += a * T[j, other]
+    pivot = slopes[q]
+    slopes[q] = 0.0
+    for j in range(k):
+        edge = T[j, q] / pivot
+        for other in range(k):
+            T[j, other] -= slopes[other] * edge
+        T[j, q] = edge
+    basis[q] = face
 
 
 @kernel

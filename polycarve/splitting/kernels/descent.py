@@ -19,6 +19,7 @@ from polycarve.splitting.kernels.corners import (
     leave,
     reach,
     shows_apart,
+    transpose,
 )
 from polycarve.splitting.kernels.facets import FACET, NONE, UNSEEN, resolve, walk_towards
 from polycarve.splitting.kernels.forms import negate, push_forms, take_form, value_at
@@ -46,7 +47,8 @@ def descend(problem, forms, cell, room, spare, corners, path, bits, points, firs
     marks, _, rows, basis, E, v, p, witness, info = cell
     f, y, rates, gaps, matrix, _, _, _, _ = room
     low, high, known, _, _, _ = spare
-    cuts, gone, beyond, sizes, chain, ahead, behind, values_ahead, values_behind, ints = path
+    cuts, gone, beyond, sizes, chain, ahead, behind, values_ahead, values_behind, T, squares, ints = (
+        path)
     _, bases, edges, homes, _, free, lists, n_kept = corners
     n_rows = side_rows.shape[1]
     total = 0
@@ -71,7 +73,7 @@ def descend(problem, forms, cell, room, spare, corners, path, bits, points, firs
                 for j in range(k + 2):
                     rows[j, r] = side_rows[j, r]
             face_sizes(0, 2 * k + n_rows, k, size, rows, sizes)
-            _enter_domain(n_rows, k, low, high, side_noise, size, rows, sizes, is_side, basis, E, v,
+            _enter_domain(n_rows, k, low, high, side_noise, size, rows, sizes, is_side, basis, E, T, v,
                           p, witness, info, f, y, rates, gaps, matrix, known, counters, corners,
                           gone, ints)
         else:
@@ -102,7 +104,7 @@ def descend(problem, forms, cell, room, spare, corners, path, bits, points, firs
             face_sizes(2 * k + m, 2 * k + m + 1, k, size, rows, sizes)
             gone[2 * k + m] = NEVER
             _split(level, m, ratio, k, lower, upper, side_noise, size, rows, sizes, is_side, basis,
-                   E, v, info, f, y, rates, gaps, matrix, counters, corners, gone, beyond, ahead,
+                   E, T, v, info, f, y, rates, gaps, squares, matrix, counters, corners, gone, beyond, ahead,
                    behind, values_ahead, values_behind, ints)
         level = ints[0]
         m = n_rows + level
@@ -124,8 +126,7 @@ def descend(problem, forms, cell, room, spare, corners, path, bits, points, firs
                 for q in range(k):
                     v[q] = corners[0][corner, q]
                     basis[q] = bases[corner, q]
-                    for j in range(k):
-                        E[q, j] = edges[corner, q, j]
+                transpose(k, edges[corner], E)
             else:
                 has_vertex = quick_settle(m, k, low, high, rows, basis, E, v, p, info, matrix,
                                           gaps) or settle(m, k, low, high, rows, basis, E, v, p,
@@ -160,7 +161,7 @@ def descend(problem, forms, cell, room, spare, corners, path, bits, points, firs
 
 
 @kernel
-def _enter_domain(m, k, low, high, side_noise, size, rows, sizes, is_side, basis, E, v, p, witness,
+def _enter_domain(m, k, low, high, side_noise, size, rows, sizes, is_side, basis, E, T, v, p, witness,
                   info, f, y, rates, gaps, matrix, known, counters, corners, gone, ints):
     """Keep corners of the domain, and see which of its faces are none of its facets."""
     if m == 0:
@@ -169,10 +170,10 @@ def _enter_domain(m, k, low, high, side_noise, size, rows, sizes, is_side, basis
                 v[q] = low[q] if end == 0 else high[q]
                 basis[q] = q + end * k
                 for j in range(k):
-                    E[q, j] = 0.0
-                E[q, q] = 1.0 if end == 0 else -1.0
-            if is_corner(m, k, low, high, rows, sizes, basis, E, v, gaps):
-                keep(0, 0, k, basis, E, v, 0, corners, ints)
+                    T[q, j] = 0.0
+                T[q, q] = 1.0 if end == 0 else -1.0
+            if is_corner(m, k, low, high, rows, sizes, basis, T, v, gaps):
+                keep(0, 0, k, basis, T, v, 0, corners, ints)
         return
     if not settle(m, k, low, high, rows, basis, E, v, p, info, matrix, gaps):
         return
@@ -186,10 +187,11 @@ def _enter_domain(m, k, low, high, side_noise, size, rows, sizes, is_side, basis
                          info, f, y, rates, gaps, matrix, counters, known)
             if known[face] == NONE:
                 gone[face] = 0
-        if is_corner(m, k, low, high, rows, sizes, basis, E, v, gaps):
+        transpose(k, E, T)
+        if is_corner(m, k, low, high, rows, sizes, basis, T, v, gaps):
             for q in range(k):
                 known[basis[q]] = FACET
-            keep(0, 0, k, basis, E, v, info[1], corners, ints)
+            keep(0, 0, k, basis, T, v, info[1], corners, ints)
 
 
 @kernel
@@ -214,7 +216,7 @@ def _turn(level, n_rows, k, rows, sizes, corners, gone, beyond, ints):
             for q in range(k):
                 if bases[corner, q] == own:
                     for j in range(k):
-                        edges[corner, q, j] = -edges[corner, q, j]
+                        edges[corner, j, q] = -edges[corner, j, q]
     row = rows[:, m]
     for at in range(counts[level - 1]):
         corner = lists[level - 1, at]
@@ -225,9 +227,9 @@ def _turn(level, n_rows, k, rows, sizes, corners, gone, beyond, ints):
 
 
 @kernel
-def _split(level, m, ratio, k, lower, upper, side_noise, size, rows, sizes, is_side, basis, E, v,
-           info, f, y, rates, gaps, matrix, counters, corners, gone, beyond, ahead, behind,
-           values_ahead, values_behind, ints):
+def _split(level, m, ratio, k, lower, upper, side_noise, size, rows, sizes, is_side, basis, E, T,
+           v, info, f, y, rates, gaps, squares, matrix, counters, corners, gone, beyond, ahead,
+           behind, values_ahead, values_behind, ints):
     """Split the cell in hand by the plane of row m, and go on with its positive side."""
     points, bases, _, _, _, _, lists, counts = corners
     own = 2 * k + m
@@ -278,15 +280,15 @@ def _split(level, m, ratio, k, lower, upper, side_noise, size, rows, sizes, is_s
             sign = 1.0 if ahead[face] >= 0 else -1.0
             start = ahead[face] if ahead[face] >= 0 else behind[face]
         counters[1] += 1
-        outcome = reach(start, held, sign, m, k, lower, upper, rows, sizes, corners, basis, E, v,
-                        f, y, rates, gaps, matrix, info)
+        outcome = reach(start, held, sign, m, k, lower, upper, rows, sizes, corners, basis, E, T,
+                        v, f, y, rates, gaps, squares, matrix, info)
         if outcome == MET:
-            if is_corner(m + 1, k, lower, upper, rows, sizes, basis, E, v, gaps):
+            if is_corner(m + 1, k, lower, upper, rows, sizes, basis, T, v, gaps):
                 has_met = True
                 for q in range(k):
                     ahead[basis[q]] = 0
                     behind[basis[q]] = 0
-                keep(level, level, k, basis, E, v, info[1], corners, ints)
+                keep(level, level, k, basis, T, v, info[1], corners, ints)
         elif outcome == APART and held >= 0 and shows_apart(
                 held, sign, m, ratio, k, lower, upper, side_noise, size, rows, sizes, basis, f, y):
             if sign > 0.0:
