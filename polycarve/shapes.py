@@ -17,7 +17,8 @@ from polycarve.domains import Domain, Polytope, Slice
 from polycarve.errors import GeometryError, UnboundedError
 from polycarve.geometry import Ball, HalfspaceColumns, Halfspaces
 from polycarve.networks import Network
-from polycarve.splitting.facets import SplitTree, find_facets, find_rows, find_tree_facets
+from polycarve.splitting.descent import find_codes
+from polycarve.splitting.facets import SplitTree, find_facets, find_rows
 from polycarve.splitting.program import Program, compile_program
 
 FloatArray = npt.NDArray[np.float64]
@@ -104,9 +105,9 @@ class Shapes:
         """
         if not self._has_kernels:
             return None
-        columns = find_tree_facets(self.program, packed, self._inner(packed, points, inside), tree)
-        self._refuse_thin(columns.offsets, columns.failed, 0)
-        return columns.offsets, columns.sources
+        found = find_codes(self.program, packed, self._inner(packed, points, inside), tree)
+        self._refuse_thin(found.offsets, found.failed, 0)
+        return found.offsets, found.codes
 
     @property
     def _has_kernels(self) -> bool:

@@ -322,9 +322,7 @@ def test_facets_called_generic_lie_on_one_neuron_alone(dim: int) -> None:
     for trial in range(150):
         widths = [dim, *rng.integers(1, 5, rng.integers(1, 4))]
         low = 3 if trial % 3 else 1000
-        weights = [
-            rng.integers(-low, low + 1, (n, m)) for m, n in pairwise(widths)
-        ]
+        weights = [rng.integers(-low, low + 1, (n, m)) for m, n in pairwise(widths)]
         biases = [rng.integers(-low, low + 1, n) * (trial % 2) for n in widths[1:]]
         net = pc.Network.from_arrays(weights, biases, relu_last=True)
         box = pc.Box.cube(-2, 2, dim=dim)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from polycarve.splitting.kernels import arrays, descent
+from polycarve.splitting.kernels import arrays, halfspaces, split_tree
 from polycarve.splitting.kernels import facets as kernels
 from polycarve.splitting.kernels.compilation import announce
 from polycarve.splitting.program import Program
@@ -20,9 +19,6 @@ BitArray = npt.NDArray[np.uint8]
 
 # Regions whose candidates are held at a time.
 _CHUNK = 2048
-# Corners kept at each level, and how many numbers their edges may take in all.
-_LIST = 64
-_MOST_NUMBERS = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +28,8 @@ class FacetColumns:
     Attributes
     ----------
     offsets : (n + 1,) int64
-        Region i has the rows ``offsets[i] .. offsets[i + 1] - 1``.
+        Region i has the rows ``offsets[i] .. offsets[i + 1] - 1``: cuts by rising index, then the
+        domain's sides by their numbers.
     sources : (M,) int64
         The cut, or ``-1 - face`` for a face of the frame.
     rows : (M, k + 1) float64
@@ -54,132 +51,17 @@ class SplitTree:
         self.cuts = first_difference
         self.before = np.empty_like(first_difference)
         self.after = np.empty_like(first_difference)
-        kernels.nearest_smaller(first_difference, self.before, self.after)
+        split_tree.nearest_smaller(first_difference, self.before, self.after)
 
     def ancestors(self, regions: range, n_cuts: int) -> tuple[IntArray, IntArray]:
         """Return, as offsets and values, the cuts that split an ancestor of each region."""
         room = np.empty(n_cuts + 1, np.int64)
         found = []
         for region in regions:
-            count = kernels.ancestor_cuts(region, self.cuts, self.before, self.after, room)
+            count = split_tree.ancestor_cuts(region, self.cuts, self.before, self.after, room)
             found.append(room[:count].copy())
         offsets = np.cumsum([0, *(len(cuts) for cuts in found)])
         return offsets, np.concatenate([np.zeros(0, np.int64), *found])
-
-
-class TreeFacets(NamedTuple):
-    """Where the facets of all regions come from: see `FacetColumns`.
-
-    Of each region, cuts come first, by rising index, then faces by the sides that they are.
-    """
-
-    offsets: IntArray
-    sources: IntArray
-    failed: npt.NDArray[np.bool_]
-
-
-def find_tree_facets(
-    program: Program, packed: BitArray, points: FloatArray, tree: SplitTree
-) -> TreeFacets:
-    """Find where the facets of all regions of a complete list come from.
-
-    Parameters
-    ----------
-    program : Program
-    packed : (R, ceil(N / 8)) uint8
-    points : (R, k)
-        Interior points in free coordinates.
-    tree : SplitTree
-    """
-    announce(descent.descend)
-    work = Workspace(program, root_dtype(program), 0)
-    spare, is_side, order = _facet_room(work, program)
-    corners, path = _tree_room(program)
-    parts = []
-    all_counts = []
-    for start in range(0, len(packed), _CHUNK):
-        bits = np.unpackbits(packed[start : start + _CHUNK], axis=1, count=program.n_cuts)
-        counts = np.zeros(len(bits), np.int64)
-        codes = np.empty(len(bits) * (program.n_cuts + len(order)), np.int64)
-        used = descent.descend(
-            work.problem,
-            work.forms,
-            work.cell,
-            work.room,
-            spare,
-            corners,
-            path,
-            bits,
-            np.ascontiguousarray(points[start : start + _CHUNK]),
-            start,
-            tree.cuts,
-            tree.after,
-            is_side,
-            order,
-            work.counters,
-            counts,
-            codes,
-        )
-        parts.append(codes[:used].copy())
-        all_counts.append(counts)
-    counts = np.concatenate([np.zeros(0, np.int64), *all_counts])
-    return TreeFacets(
-        np.cumsum([0, *np.maximum(counts, 0)]).astype(np.int64),
-        np.concatenate([np.zeros(0, np.int64), *parts]),
-        counts < 0,
-    )
-
-
-def _facet_room(
-    work: Workspace, program: Program
-) -> tuple[arrays.FacetRoom, BitArray, IntArray]:
-    """Return room to look for facets in, and the faces that are sides of the domain.
-
-    These as a mask of the box's sides, and, all of them, in the order of their numbers.
-    """
-    k = program.n_free
-    room = arrays.FacetRoom(
-        np.empty(k),
-        np.empty(k),
-        np.empty(len(work.room.rates), np.int8),
-        np.empty(k, np.int64),
-        np.empty((k, k)),
-        np.empty(k),
-    )
-    sides = np.array(program.frame.sides, dtype=np.int64)
-    order = np.argsort(sides, kind="stable")
-    return room, (sides[: 2 * k] >= 0).astype(np.uint8), order[sides[order] >= 0]
-
-
-def _tree_room(program: Program) -> tuple[arrays.Corners, arrays.Path]:
-    k, n, m = program.n_free, program.n_cuts, program.side_rows.shape[1]
-    faces = 2 * k + m + n + 1
-    places = min(_LIST * (n + 1), max(2 * _LIST, _MOST_NUMBERS // k**2))
-    corners = arrays.Corners(
-        np.empty((places, k)),
-        np.empty((places, k), np.int64),
-        np.empty((places, k, k)),
-        np.empty(places, np.int64),
-        np.empty(places, np.int64),
-        np.empty(places, np.int64),
-        np.empty((n + 1, _LIST), np.int64),
-        np.zeros(n + 1, np.int64),
-    )
-    path = arrays.Path(
-        np.full(n + 1, -1),
-        np.empty(faces, np.int64),
-        np.zeros((n + 1, faces), np.uint8),
-        np.empty(faces),
-        np.empty(n, np.int64),
-        np.empty(faces, np.int64),
-        np.empty(faces, np.int64),
-        np.empty(faces),
-        np.empty(faces),
-        np.empty((k, k)),
-        np.empty(k),
-        np.zeros(2, np.int64),
-    )
-    return corners, path
 
 
 def find_rows(
@@ -196,12 +78,12 @@ def find_rows(
     sources : (M,) int64
         The cut of each, or ``-1 - face``.
     """
-    announce(kernels.write_rows)
+    announce(halfspaces.write_rows)
     work = Workspace(program, root_dtype(program), 0)
     rows = np.empty((len(sources), program.n_free + 1))
     for start in range(0, len(packed), _CHUNK):
         bits = np.unpackbits(packed[start : start + _CHUNK], axis=1, count=program.n_cuts)
-        kernels.write_rows(
+        halfspaces.write_rows(
             work.problem,
             work.forms,
             work.cell.marks,
@@ -234,7 +116,7 @@ def find_facets(
     """
     k, n_cuts = program.n_free, program.n_cuts
     work = Workspace(program, root_dtype(program), 0)
-    spare, is_side, order = _facet_room(work, program)
+    spare, is_side, order = facet_room(work, program)
     parts: list[tuple[IntArray, IntArray, FloatArray]] = []
     announce(kernels.find_facets)
     for start in range(0, len(bits), _CHUNK):
@@ -273,3 +155,22 @@ def find_facets(
         np.concatenate([np.zeros((0, k + 1)), *(part[2] for part in parts)]),
         counts < 0,
     )
+
+
+def facet_room(work: Workspace, program: Program) -> tuple[arrays.FacetRoom, BitArray, IntArray]:
+    """Return room to look for facets in, and the faces that are sides of the domain.
+
+    These as a mask of the box's sides, and, all of them, in the order of their numbers.
+    """
+    k = program.n_free
+    room = arrays.FacetRoom(
+        np.empty(k),
+        np.empty(k),
+        np.empty(len(work.room.rates), np.int8),
+        np.empty(k, np.int64),
+        np.empty((k, k)),
+        np.empty(k),
+    )
+    sides = np.array(program.frame.sides, dtype=np.int64)
+    order = np.argsort(sides, kind="stable")
+    return room, (sides[: 2 * k] >= 0).astype(np.uint8), order[sides[order] >= 0]

@@ -139,6 +139,7 @@ class Path(NamedTuple):
     values_behind: Floats  # (faces,)
     T: Floats  # (k, k) the edges in hand, in columns
     squares: Floats  # (k,) of their lengths
+    plane: Floats  # (k + 1,) the row that splits
     ints: Ints  # (2,)
 
 

@@ -61,21 +61,18 @@ def is_corner(m, k, lower, upper, rows, sizes, basis, T, v, gaps):
         if not abs(gaps[face]) <= SHARP * sizes[face]:
             return False
         gaps[face] = sizes[face]
+    is_clear = True
     for face in range(2 * k + m):
-        if not gaps[face] > CLEAR * sizes[face]:
-            return False
-    return True
+        is_clear = is_clear and gaps[face] > CLEAR * sizes[face]
+    return is_clear
 
 
 @kernel
-def keep(home, level, k, basis, T, v, age, corners, ints):
-    """Keep a corner of the cell at a level and of those above it down from its home."""
+def keep(level, k, basis, T, v, age, corners, ints):
+    """Keep a corner whose home is the level of the cell in hand, if there is room."""
     points, bases, edges, homes, ages, free, lists, counts = corners
-    for at in range(home, level + 1):
-        if counts[at] == lists.shape[1]:
-            return -1
-    if ints[1] == 0:
-        return -1
+    if counts[level] == lists.shape[1] or ints[1] == 0:
+        return
     ints[1] -= 1
     corner = free[ints[1]]
     for q in range(k):
@@ -83,12 +80,10 @@ def keep(home, level, k, basis, T, v, age, corners, ints):
         bases[corner, q] = basis[q]
         for j in range(k):
             edges[corner, q, j] = T[q, j]
-    homes[corner] = home
+    homes[corner] = level
     ages[corner] = age
-    for at in range(home, level + 1):
-        lists[at, counts[at]] = corner
-        counts[at] += 1
-    return corner
+    lists[level, counts[level]] = corner
+    counts[level] += 1
 
 
 @kernel
@@ -103,12 +98,12 @@ def leave(level, corners, ints):
 
 
 @kernel
-def reach(start, held, sign, m, k, lower, upper, rows, sizes, corners, basis, E, T, v, f, y,
-          rates, gaps, squares, matrix, info):
+def reach(start, held, sign, m, k, lower, upper, rows, plane, corners, basis, E, T, v, f, y, rates,
+          gaps, squares, matrix, info):
     """Walk from a corner to the plane of row m, without leaving the face held (-1: none).
 
-    ``sign`` is that of the row's form at the corner. MET: we stand on the plane, which is in the
-    basis. APART: the face held does not reach the plane, and ``y`` are the prices that show it.
+    ``plane`` is that row, ``sign`` its sign at the corner. MET: we stand on the plane, which is in
+    the basis. APART: the face held does not reach the plane, and the prices ``y`` show it.
     """
     points, bases, edges, _, ages, _, _, _ = corners
     n_faces = 2 * k + m
@@ -116,12 +111,12 @@ def reach(start, held, sign, m, k, lower, upper, rows, sizes, corners, basis, E,
     for q in range(k):
         v[q] = points[start, q]
         basis[q] = bases[start, q]
-        f[q] = sign * rows[q, m]
+        f[q] = sign * plane[q]
         if basis[q] == held:
             place = q
         for j in range(k):
             T[q, j] = edges[start, q, j]
-    f[k] = sign * rows[k, m]
+    f[k] = sign * plane[k]
     info[1] = ages[start]
     if info[1] >= REFRESH:
         if not refresh(k, lower, upper, rows, basis, E, v, info, matrix):
@@ -218,8 +213,9 @@ def _exchange(q, face, k, rows, basis, T, slopes):
 
 
 @kernel
-def shows_apart(held, sign, m, ratio, k, lower, upper, side_noise, size, rows, sizes, basis, f, y):
-    """Whether the prices show that the face held stays clear of the cell beyond row m's plane.
+def shows_apart(held, noise, ratio, k, lower, upper, side_noise, size, rows, sizes, basis, f, y,
+                rest):
+    """Whether the prices show that the face held is far from the cell beyond the plane ``f = 0``.
 
     With the prices ``y_q >= 0`` of the other faces, ``f = c + sum y_q g_q + y_h g_h`` for the face
     held; beyond the plane ``f <= 0``, and so ``g_h >= c / -y_h`` there. The identity is taken for
@@ -227,39 +223,29 @@ def shows_apart(held, sign, m, ratio, k, lower, upper, side_noise, size, rows, s
     """
     constant = f[k]
     total = abs(f[k])
-    noise = rows[k + 1, m]
     price = 0.0
+    for j in range(k):
+        rest[j] = f[j]
+        total += abs(f[j]) * size[j]
     for q in range(k):
         face = basis[q]
+        along = y[q]
         if face == held:
-            price = -y[q]
-        elif not y[q] > 0.0:
-            y[q] = 0.0
+            price = -along
+        elif not along > 0.0:
             continue
-        if face < k:
-            c = -lower[face]
-        elif face < 2 * k:
-            c = upper[face - k]
+        if face >= 2 * k:
+            for j in range(k):
+                rest[j] -= along * rows[j, face - 2 * k]
+            constant -= along * rows[k, face - 2 * k]
+            noise += abs(along) * rows[k + 1, face - 2 * k]
         else:
-            c = rows[k, face - 2 * k]
-        noise += abs(y[q]) * (side_noise[face] if face < 2 * k else rows[k + 1, face - 2 * k])
-        constant -= y[q] * c
-        total += abs(y[q] * c)
+            rest[face % k] -= along if face < k else -along
+            constant -= along * (-lower[face] if face < k else upper[face - k])
+            noise += abs(along) * side_noise[face]
+        total += abs(along) * sizes[face]
     if not price > 0.0:
         return False
     for j in range(k):
-        residual = f[j]
-        size_of_sum = abs(f[j])
-        for q in range(k):
-            face = basis[q]
-            a = 0.0
-            if face >= 2 * k:
-                a = rows[j, face - 2 * k]
-            elif face % k == j:
-                a = 1.0 if face < k else -1.0
-            residual -= y[q] * a
-            size_of_sum += abs(y[q] * a)
-        constant -= abs(residual) * size[j]
-        total += size_of_sum * size[j]
-    constant -= ratio * (noise + GAMMA * total)
-    return constant > CLEAR * sizes[held] * price
+        constant -= abs(rest[j]) * size[j]
+    return constant - ratio * (noise + GAMMA * total) > CLEAR * sizes[held] * price

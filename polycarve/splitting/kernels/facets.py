@@ -9,6 +9,7 @@ more than k faces, or too near others, the face is taken away to see whether the
 from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE
 from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.forms import push_forms, take_form, value_at
+from polycarve.splitting.kernels.halfspaces import write_row
 from polycarve.splitting.kernels.simplex import (
     BLURRED,
     CLEAR,
@@ -28,54 +29,8 @@ from polycarve.splitting.kernels.vertex import (
     settle,
 )
 
-# What is known of a face: nothing yet (else 1 for a facet, 0 for none).
-UNSEEN = 2
-FACET, NONE = 1, 0
-
-
-@kernel
-def nearest_smaller(values, before, after):
-    """Write, for each entry, the nearest earlier and later index of a smaller value (-1: none)."""
-    n = len(values)
-    for i in range(n):
-        j = i - 1
-        while j >= 0 and values[j] >= values[i]:
-            j = before[j]
-        before[i] = j
-    for i in range(n - 1, -1, -1):
-        j = i + 1
-        while 0 <= j < n and values[j] >= values[i]:
-            j = after[j]
-        after[i] = j if j < n else -1
-
-
-@kernel
-def ancestor_cuts(region, first_difference, before, after, out):
-    """Write the cuts that split an ancestor of a region, in order; return how many.
-
-    Neighbours in the sorted list part at a cut; going outwards from a region, every cut smaller
-    than all met before is one that separates it from those beyond.
-    """
-    n = len(first_difference)
-    count = 0
-    i = region - 1
-    while i >= 0:
-        out[count] = first_difference[i]
-        count += 1
-        i = before[i]
-    i = region if region < n else -1
-    while i >= 0:
-        out[count] = first_difference[i]
-        count += 1
-        i = after[i]
-    for at in range(1, count):  # few, and in two runs: insertion will do
-        value = out[at]
-        place = at
-        while place > 0 and out[place - 1] > value:
-            out[place] = out[place - 1]
-            place -= 1
-        out[place] = value
-    return count
+# What is known of a face; UNSEEN is nothing yet.
+NONE, FACET, UNSEEN = 0, 1, 2
 
 
 @kernel
@@ -145,8 +100,8 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
                 sources[found] = -1 - face
                 found += 1
         for at in range(total, found):
-            _write_row(sources[at], k, lower, upper, side_rows, starts, layer_of, marks, values,
-                       halfspaces[at])
+            write_row(sources[at], k, lower, upper, side_rows, starts, layer_of, marks, values,
+                      halfspaces[at])
         counts[i] = found - total
         total = found
     return total
@@ -178,48 +133,6 @@ def resolve(m, k, low, high, side_noise, size, rows, is_side, basis, E, v, p, wi
                 return False
             known[face] = is_facet
     return True
-
-
-@kernel
-def write_rows(problem, forms, marks, bits, offsets, sources, halfspaces):
-    """Write the halfspaces ``[a, b]`` of regions' facets, given by cuts or ``-1 - face``."""
-    (k, lower, upper, _, side_rows, size, _, starts, layer_of, weights, weight_starts, inputs,
-     input_starts, bias, _, _, _, _) = problem
-    values, errors, sizes = forms
-    for i in range(len(bits)):
-        changed = 0 if i == 0 else len(starts)
-        for cut in range(starts[-1]):
-            mark = ACTIVE if bits[i, cut] == 1 else INACTIVE
-            if mark != marks[cut]:
-                changed = min(changed, layer_of[cut] + 1)
-            marks[cut] = mark
-        for layer in range(changed, len(starts) - 1):
-            push_forms(layer, k, size, starts, layer_of, weights, weight_starts, inputs,
-                       input_starts, bias, marks, values, errors, sizes)
-        for at in range(offsets[i], offsets[i + 1]):
-            _write_row(sources[at], k, lower, upper, side_rows, starts, layer_of, marks, values,
-                       halfspaces[at])
-
-
-@kernel
-def _write_row(source, k, lower, upper, side_rows, starts, layer_of, marks, values, out):
-    """Write ``[a, b]``, meaning ``a @ u <= b``, of a cut or of a face ``-1 - source``."""
-    for j in range(k + 1):
-        out[j] = 0.0
-    face = -1 - source
-    if source >= 0:
-        n = starts[layer_of[source] + 1] - starts[layer_of[source]]
-        column = starts[layer_of[source]] * (k + 1) + source - starts[layer_of[source]]
-        for j in range(k):
-            out[j] = -marks[source] * values[column + j * n]
-        out[k] = marks[source] * values[column + k * n]
-    elif face < 2 * k:
-        out[face % k] = -1.0 if face < k else 1.0
-        out[k] = -lower[face] if face < k else upper[face - k]
-    else:
-        for j in range(k):
-            out[j] = -side_rows[j, face - 2 * k]
-        out[k] = side_rows[k, face - 2 * k]
 
 
 @kernel
@@ -304,7 +217,7 @@ def _take_face(face, k, low, high, side_noise, size, rows, f):
 
 @kernel
 def walk_towards(face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info,
-                  f, y, rates, gaps, matrix, counters, known):
+                 f, y, rates, gaps, matrix, counters, known):
     """Walk to where a face is nearest, and mark what is seen there."""
     _take_face(face, k, low, high, side_noise, size, rows, f)
     info[0] = 0
@@ -314,7 +227,7 @@ def walk_towards(face, m, k, low, high, side_noise, size, rows, basis, E, v, p, 
     if outcome != OPTIMAL:
         return
     if value_at(f, v, k) > CLEAR * f[k + 2]:
-        known[face] = 0
+        known[face] = NONE
     else:
         _certify(m, k, low, high, rows, size, basis, E, v, gaps, known)
 
@@ -346,4 +259,4 @@ def _certify(m, k, low, high, rows, size, basis, E, v, gaps, known):
         if gaps[face] <= CLEAR:
             return
     for q in range(k):
-        known[basis[q]] = 1
+        known[basis[q]] = FACET
