@@ -120,6 +120,24 @@ def test_degenerate_facets_are_those_of_each_region_alone(name: str) -> None:
     assert_as_alone(pc.carve(net, domain, method="simplex"))
 
 
+def nearly_parallel(seed: int) -> tuple[pc.Network, pc.Box]:
+    """Two planes a hair apart: where both are met, edges are long and digits few."""
+    rng = np.random.default_rng(seed)
+    dim = int(rng.integers(2, 7))
+    widths = [dim, int(rng.integers(4, 8)), int(rng.integers(2, 5))]
+    pairs = list(zip(widths[1:], widths[:-1], strict=True))
+    weights = [rng.normal(size=pair) for pair in pairs]
+    biases = [rng.normal(size=n) for n, _ in pairs]
+    weights[0][1] = weights[0][0] + 10.0 ** -rng.integers(4, 10) * rng.normal(size=dim)
+    biases[0][1] = biases[0][0]
+    return pc.Network.from_arrays(weights, biases, relu_last=True), pc.Box.cube(-2, 2, dim=dim)
+
+
+@pytest.mark.parametrize("seed", [2, 12, 57, 102, 242])
+def test_facets_of_thin_regions_are_those_of_each_alone(seed: int) -> None:
+    assert_as_alone(pc.carve(*nearly_parallel(seed), method="simplex"))
+
+
 @pytest.mark.parametrize(("chunk", "corners", "numbers"), [(1, 64, 1 << 21), (7, 3, 0), (64, 0, 0)])
 def test_facets_do_not_depend_on_the_room_for_them(
     chunk: int, corners: int, numbers: int, monkeypatch: pytest.MonkeyPatch

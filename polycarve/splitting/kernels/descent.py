@@ -9,7 +9,16 @@ is left open, because more than k faces meet somewhere, or nearly, the regions s
 from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE
 from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.corners import face_sizes, is_corner, keep, leave, transpose
-from polycarve.splitting.kernels.facets import FACET, NONE, UNSEEN, resolve, walk_towards
+from polycarve.splitting.kernels.facets import (
+    BLUNT,
+    FACET,
+    FOUND,
+    LOST,
+    NONE,
+    UNSEEN,
+    resolve,
+    walk_towards,
+)
 from polycarve.splitting.kernels.forms import push_forms, take_form
 from polycarve.splitting.kernels.splits import NEVER, split, turn
 from polycarve.splitting.kernels.vertex import quick_settle, settle
@@ -80,21 +89,27 @@ def descend(problem, forms, cell, room, spare, corners, path, bits, points, firs
                   beyond, ahead, behind, values_ahead, values_behind, ints)
         level = ints[0]
         m = n_rows + level
-        is_found = True
+        outcome = FOUND
         if _look_up(level, m, k, is_side, gone, corners, known) > 0:
-            is_found = _see_to_the_rest(
-                level, m, k, low, high, side_noise, size, rows, is_side, basis, E, v, p, witness,
-                info, gaps, matrix, room, spare, corners, counters)
-            # That left out the rows that are none; the cells beside this one need them.
-            for r in range(m):
-                if r < n_rows:
-                    for j in range(k + 2):
-                        rows[j, r] = side_rows[j, r]
-                else:
-                    cut = cuts[r - n_rows + 1]
-                    take_form(cut, float(marks[cut]), k, starts, layer_of, values, errors,
-                              form_sizes, rows[:, r])
-        if not is_found:
+            # First with what the corners tell; where that is blunt, without.
+            outcome = BLUNT
+            if corners[7][level] > 0:
+                _take_corner(level, k, basis, E, v, corners)
+                outcome = resolve(m, k, low, high, side_noise, size, rows, is_side, basis, E, v, p,
+                                  witness, info, room, spare, counters)
+                _put_back(n_rows, m, k, side_rows, cuts, starts, layer_of, values, errors,
+                          form_sizes, marks, rows)
+            if outcome != FOUND:
+                outcome = LOST
+                for face in range(2 * k + m):
+                    known[face] = UNSEEN
+                if quick_settle(m, k, low, high, rows, basis, E, v, p, info, matrix, gaps) or (
+                        settle(m, k, low, high, rows, basis, E, v, p, info, matrix, gaps)):
+                    outcome = resolve(m, k, low, high, side_noise, size, rows, is_side, basis, E,
+                                      v, p, witness, info, room, spare, counters)
+                    _put_back(n_rows, m, k, side_rows, cuts, starts, layer_of, values, errors,
+                              form_sizes, marks, rows)
+        if outcome == LOST:
             counts[i - first] = -1
             continue
         found = total
@@ -128,21 +143,28 @@ def _look_up(level, m, k, is_side, gone, corners, known):
 
 
 @kernel
-def _see_to_the_rest(level, m, k, low, high, side_noise, size, rows, is_side, basis, E, v, p,
-                     witness, info, gaps, matrix, room, spare, corners, counters):
-    """Find out what the open faces of a region are; False if no vertex of it is found."""
-    points, bases, edges, _, _, _, lists, counts = corners
-    if counts[level] > 0:
-        corner = lists[level, 0]
-        for q in range(k):
-            v[q] = points[corner, q]
-            basis[q] = bases[corner, q]
-        transpose(k, edges[corner], E)
-    elif not quick_settle(m, k, low, high, rows, basis, E, v, p, info, matrix, gaps) and (
-            not settle(m, k, low, high, rows, basis, E, v, p, info, matrix, gaps)):
-        return False
-    return resolve(m, k, low, high, side_noise, size, rows, is_side, basis, E, v, p, witness, info,
-                   room, spare, counters)
+def _take_corner(level, k, basis, E, v, corners):
+    """Go to a corner of the cell in hand."""
+    points, bases, edges, _, _, _, lists, _ = corners
+    corner = lists[level, 0]
+    for q in range(k):
+        v[q] = points[corner, q]
+        basis[q] = bases[corner, q]
+    transpose(k, edges[corner], E)
+
+
+@kernel
+def _put_back(n_rows, m, k, side_rows, cuts, starts, layer_of, values, errors, form_sizes, marks,
+              rows):
+    """Write the rows of a region that were left out: the cells beside it need them."""
+    for r in range(m):
+        if r < n_rows:
+            for j in range(k + 2):
+                rows[j, r] = side_rows[j, r]
+        else:
+            cut = cuts[r - n_rows + 1]
+            take_form(cut, float(marks[cut]), k, starts, layer_of, values, errors, form_sizes,
+                      rows[:, r])
 
 
 @kernel

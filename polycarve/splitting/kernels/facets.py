@@ -32,6 +32,10 @@ from polycarve.splitting.kernels.vertex import (
 # What is known of a face; UNSEEN is nothing yet.
 NONE, FACET, UNSEEN = 0, 1, 2
 
+# How resolving them ends. BLUNT: at some vertex, faces were nearly parallel, and what is found may
+# depend on where the walks began.
+LOST, FOUND, BLUNT = 0, 1, 2
+
 
 @kernel
 def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts_of, is_side,
@@ -87,8 +91,8 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
             continue
         for face in range(2 * k + m):
             known[face] = UNSEEN
-        if not resolve(m, k, low, high, side_noise, size, rows, is_side, basis, E, v, p, witness,
-                       info, room, spare, counters):
+        if resolve(m, k, low, high, side_noise, size, rows, is_side, basis, E, v, p, witness, info,
+                   room, spare, counters) == LOST:
             continue
         found = total
         for r in range(n_rows, m):
@@ -110,17 +114,21 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
 @kernel
 def resolve(m, k, low, high, side_noise, size, rows, is_side, basis, E, v, p, witness, info, room,
             spare, counters):
-    """Find out what every face of a cell is of which it is not known, from a vertex; or False.
+    """Find out, from a vertex, what every face of a cell is of which it is not known.
 
-    Of faces that coincide, the lowest side is kept, else the lowest cut.
+    Of faces that coincide, the lowest side is kept, else the lowest cut. Rows that turn out to be
+    none may be left out of the cell for good. Returns FOUND or BLUNT, or LOST.
     """
     f, y, rates, gaps, matrix, point, _, _, _ = room
     _, _, known, held_basis, held_E, held_v = spare
+    outcome = FOUND
     _certify(m, k, low, high, rows, size, basis, E, v, gaps, known)
     for face in range(2 * k + m):
         if known[face] == UNSEEN and (face >= 2 * k or is_side[face] == 1):
             walk_towards(face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness,
                          info, f, y, rates, gaps, matrix, counters, known)
+            if _is_blunt(k, E):
+                outcome = BLUNT
     for step in range(m + 2 * k):
         # Cuts first, so that a side stays where they coincide; the later cut goes before the
         # earlier one.
@@ -130,9 +138,20 @@ def resolve(m, k, low, high, side_noise, size, rows, is_side, basis, E, v, p, wi
                 face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info,
                 f, y, rates, gaps, matrix, point, counters, held_basis, held_E, held_v)
             if is_facet < 0:
-                return False
+                return LOST
             known[face] = is_facet
-    return True
+            if _is_blunt(k, E):
+                outcome = BLUNT
+    return outcome
+
+
+@kernel
+def _is_blunt(k, E):
+    longest = 0.0
+    for q in range(k):
+        for j in range(k):
+            longest = max(longest, abs(E[q, j]))
+    return longest > LONG
 
 
 @kernel
