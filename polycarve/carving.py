@@ -243,9 +243,10 @@ class Carving(RegionColumns, Sequence[Region]):
 
         Notes
         -----
-        The pattern behind a facet follows from the region's own affine forms, layer by layer, and
-        is looked up in the list; where the list lacks it, exact arithmetic is asked. Computed once
-        and kept.
+        Facets are found down the tree of splits, from each cell to its two halves. The pattern
+        behind one follows from the region's own affine forms, layer by layer, and is looked up in
+        the list; where the list lacks it, exact arithmetic is asked. Computed once and kept; a few
+        times the cost of carving.
         """
         return self._adjacency
 

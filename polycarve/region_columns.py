@@ -129,12 +129,26 @@ class RegionColumns:
             shapes = self._carve_again("facets")
             if shapes is not None:
                 return collect_sources(self.program, shapes)
+        if "_facets" not in self.__dict__ and self._facets_down is not None:
+            offsets, codes = self._facets_down
+            return FacetSources.of(offsets, self._shapes.sources_of(codes))
         return FacetSources.of(self._facets.offsets, self._facets.source)
+
+    @cached_property
+    def _facets_down(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
+        """Offsets and codes of all facets, where the tree of splits is known and of use."""
+        if self._tree is None or not is_sorted(self.packed):
+            return None
+        return self._shapes.facets_down(
+            self.packed, self.points, self.point_is_interior, self._tree
+        )
 
     @cached_property
     def _facets(self) -> HalfspaceColumns:
         if self._known_cells is not None and self.n_layers:
             return self._shapes.facets_of(self.packed, self._known_cells)
+        if self._facets_down is not None:
+            return self._shapes.columns_of(self.packed, *self._facets_down)
         inside = self.point_is_interior
         return self._shapes.facets(self.patterns, self.points, inside, self._tree)
 

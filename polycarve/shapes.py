@@ -18,6 +18,7 @@ from polycarve.domains import Domain, Polytope, Slice
 from polycarve.errors import GeometryError, NumericalError, UnboundedError
 from polycarve.geometry import Ball, HalfspaceColumns, Halfspaces
 from polycarve.networks import Network
+from polycarve.splitting.descent import find_codes
 from polycarve.splitting.facets import SplitTree, find_facets, find_rows
 from polycarve.splitting.program import Program, compile_program
 
@@ -84,21 +85,55 @@ class Shapes:
             return joined(
                 [Halfspaces(np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.int64))] * len(bits), 0
             )
-        if not self.program.n_layers or len(self.free) > _MOST_FREE:
+        if not self._has_kernels:
             return joined([self._facets_by_highs(row) for row in bits], len(self.free))
-        points = np.array(points)
-        for row in np.flatnonzero(~(inside & np.isfinite(points).all(axis=1))):
-            points[row] = self._centre(bits[row])
-        columns = find_facets(self.program, bits, self._framed(points), tree, first)
-        failed = columns.failed
+        inner = self._inner(np.packbits(bits, axis=1), points, inside)
+        columns = find_facets(self.program, bits, inner, tree, first)
+        self._refuse_thin(columns.offsets, columns.failed, first)
+        return self._columns(columns.offsets, columns.sources, columns.rows)
+
+    def facets_down(
+        self,
+        packed: BitArray,
+        points: FloatArray,
+        inside: npt.NDArray[np.bool_],
+        tree: SplitTree,
+    ) -> tuple[IntArray, IntArray] | None:
+        """Return offsets and codes of the facets of all regions of a complete list.
+
+        Codes are those of `find_rows`, in the order of the facets' sources. None where there are
+        too many dimensions.
+        """
+        if not self._has_kernels:
+            return None
+        found = find_codes(self.program, packed, self._inner(packed, points, inside), tree)
+        self._refuse_thin(found.offsets, found.failed, 0)
+        return found.offsets, found.codes
+
+    @property
+    def _has_kernels(self) -> bool:
+        return bool(self.program.n_layers) and 0 < len(self.free) <= _MOST_FREE
+
+    def _inner(
+        self, packed: BitArray, points: FloatArray, inside: npt.NDArray[np.bool_]
+    ) -> FloatArray:
+        """Return interior points of regions in the frame's coordinates."""
+        outside = np.flatnonzero(~(inside & np.isfinite(points).all(axis=1)))
+        if len(outside):
+            points = np.array(points)
+            bits = np.unpackbits(packed[outside], axis=1, count=self.program.n_cuts)
+            for row, pattern in zip(outside, bits, strict=True):
+                points[row] = self._centre(pattern)
+        return self._framed(points)
+
+    def _refuse_thin(self, offsets: IntArray, failed: npt.NDArray[np.bool_], first: int) -> None:
         if self.domain.is_bounded:  # a polytope has more facets than dimensions
-            failed = failed | (np.diff(columns.offsets) <= len(self.free))
+            failed = failed | (np.diff(offsets) <= len(self.free))
         if failed.any():
             raise GeometryError(
                 f"region {first + int(np.argmax(failed))} is too thin for float64: no "
                 f"vertex of it can be computed."
             )
-        return self._columns(columns.offsets, columns.sources, columns.rows)
 
     def facets_of(self, packed: BitArray, cells: RegionCells) -> HalfspaceColumns:
         """Return the same as `facets`, of regions whose facets are known."""
@@ -107,22 +142,24 @@ class Shapes:
         face_of[sides[sides >= 0]] = np.flatnonzero(sides >= 0)
         side = np.maximum(-1 - cells.source, 0)
         codes = np.where(cells.source >= 0, cells.source, -1 - face_of[side])
-        rows = find_rows(self.program, packed, cells.facet_offsets, codes)
-        return self._columns(cells.facet_offsets, codes, rows)
+        return self.columns_of(packed, cells.facet_offsets, codes)
+
+    def sources_of(self, codes: IntArray) -> IntArray:
+        """Return the neuron for a cut's code, and ``-1 - side`` for that of a face."""
+        sides = np.array(self.program.frame.sides, dtype=np.int64)
+        return np.where(codes >= 0, codes, -1 - sides[np.maximum(-1 - codes, 0)])
+
+    def columns_of(self, packed: BitArray, offsets: IntArray, codes: IntArray) -> HalfspaceColumns:
+        """Return the halfspaces of regions whose facets are known."""
+        return self._columns(offsets, codes, find_rows(self.program, packed, offsets, codes))
 
     def _columns(self, offsets: IntArray, codes: IntArray, rows: FloatArray) -> HalfspaceColumns:
-        """Return facets in the domain's free coordinates, in the order of their sources."""
+        """Return facets in the domain's free coordinates."""
         A, b = rows[:, :-1], rows[:, -1]
         if self.program.frame.is_cone:
             A, b = A[:, :-1], b - A[:, -1]
-        sides = np.array(self.program.frame.sides)
         self._restore(codes, A, b)
-        source = np.where(codes >= 0, codes, -1 - sides[np.maximum(-1 - codes, 0)])
-        # Neurons by rising index, then sides by rising number.
-        rank = np.where(source >= 0, source, self.program.n_cuts - 1 - source)
-        region = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        order = np.lexsort((rank, region))
-        return HalfspaceColumns(offsets, A[order] + 0.0, b[order] + 0.0, source[order])
+        return HalfspaceColumns(offsets, A + 0.0, b + 0.0, self.sources_of(codes))
 
     def _restore(self, sources: IntArray, A: FloatArray, b: FloatArray) -> None:
         """Give the rows of a polytope the numbers that it was given with."""

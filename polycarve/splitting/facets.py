@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from polycarve.splitting.kernels import arrays
+from polycarve.splitting.kernels import arrays, halfspaces, split_tree
 from polycarve.splitting.kernels import facets as kernels
 from polycarve.splitting.kernels.compilation import announce
 from polycarve.splitting.program import Program
@@ -28,7 +28,8 @@ class FacetColumns:
     Attributes
     ----------
     offsets : (n + 1,) int64
-        Region i has the rows ``offsets[i] .. offsets[i + 1] - 1``.
+        Region i has the rows ``offsets[i] .. offsets[i + 1] - 1``: cuts by rising index, then the
+        domain's sides by their numbers.
     sources : (M,) int64
         The cut, or ``-1 - face`` for a face of the frame.
     rows : (M, k + 1) float64
@@ -50,14 +51,14 @@ class SplitTree:
         self.cuts = first_difference
         self.before = np.empty_like(first_difference)
         self.after = np.empty_like(first_difference)
-        kernels.nearest_smaller(first_difference, self.before, self.after)
+        split_tree.nearest_smaller(first_difference, self.before, self.after)
 
     def ancestors(self, regions: range, n_cuts: int) -> tuple[IntArray, IntArray]:
         """Return, as offsets and values, the cuts that split an ancestor of each region."""
         room = np.empty(n_cuts + 1, np.int64)
         found = []
         for region in regions:
-            count = kernels.ancestor_cuts(region, self.cuts, self.before, self.after, room)
+            count = split_tree.ancestor_cuts(region, self.cuts, self.before, self.after, room)
             found.append(room[:count].copy())
         offsets = np.cumsum([0, *(len(cuts) for cuts in found)])
         return offsets, np.concatenate([np.zeros(0, np.int64), *found])
@@ -77,12 +78,12 @@ def find_rows(
     sources : (M,) int64
         The cut of each, or ``-1 - face``.
     """
-    announce(kernels.write_rows)
+    announce(halfspaces.write_rows)
     work = Workspace(program, root_dtype(program), 0)
     rows = np.empty((len(sources), program.n_free + 1))
     for start in range(0, len(packed), _CHUNK):
         bits = np.unpackbits(packed[start : start + _CHUNK], axis=1, count=program.n_cuts)
-        kernels.write_rows(
+        halfspaces.write_rows(
             work.problem,
             work.forms,
             work.cell.marks,
@@ -115,15 +116,7 @@ def find_facets(
     """
     k, n_cuts = program.n_free, program.n_cuts
     work = Workspace(program, root_dtype(program), 0)
-    spare = arrays.FacetRoom(
-        np.empty(k),
-        np.empty(k),
-        np.empty(len(work.room.rates), np.int8),
-        np.empty(k, np.int64),
-        np.empty((k, k)),
-        np.empty(k),
-    )
-    is_side = np.array([side != -1 for side in program.frame.sides[: 2 * k]], np.uint8)
+    spare, is_side, order = facet_room(work, program)
     parts: list[tuple[IntArray, IntArray, FloatArray]] = []
     announce(kernels.find_facets)
     for start in range(0, len(bits), _CHUNK):
@@ -148,6 +141,7 @@ def find_facets(
             offsets,
             cuts,
             is_side,
+            order,
             work.counters,
             counts,
             sources,
@@ -161,3 +155,22 @@ def find_facets(
         np.concatenate([np.zeros((0, k + 1)), *(part[2] for part in parts)]),
         counts < 0,
     )
+
+
+def facet_room(work: Workspace, program: Program) -> tuple[arrays.FacetRoom, BitArray, IntArray]:
+    """Return room to look for facets in, and the faces that are sides of the domain.
+
+    These as a mask of the box's sides, and, all of them, in the order of their numbers.
+    """
+    k = program.n_free
+    room = arrays.FacetRoom(
+        np.empty(k),
+        np.empty(k),
+        np.empty(len(work.room.rates), np.int8),
+        np.empty(k, np.int64),
+        np.empty((k, k)),
+        np.empty(k),
+    )
+    sides = np.array(program.frame.sides, dtype=np.int64)
+    order = np.argsort(sides, kind="stable")
+    return room, (sides[: 2 * k] >= 0).astype(np.uint8), order[sides[order] >= 0]

@@ -109,6 +109,40 @@ class FacetRoom(NamedTuple):
     v: Floats
 
 
+class Corners(NamedTuple):
+    """Corners along the path from the domain to the cell in hand: see `corners`."""
+
+    points: Floats  # (P, k)
+    bases: Ints  # (P, k)
+    edges: Floats  # (P, k, k) in columns
+    homes: Ints  # (P,) levels
+    ages: Ints  # (P,) exchanges since the edges were computed anew
+    free: Ints  # (P,) places that are free
+    lists: Ints  # (N + 1, C) the corners of the cell at each level
+    counts: Ints  # (N + 1,)
+
+
+class Path(NamedTuple):
+    """The path from the domain to the cell in hand, and what its faces are.
+
+    ``ints``: the level of the cell in hand, and how many places for corners are free.
+    """
+
+    cuts: Ints  # (N + 1,) which cut led to each level
+    gone: Ints  # (faces,) the level from which on a face is no facet
+    beyond: Bytes  # (N + 1, faces) 1 for faces that are none on the active side of a split
+    sizes: Floats  # (faces,)
+    chain: Ints  # (N,) splits down to a region
+    ahead: Ints  # (faces,) the corner of a face nearest to a split, on its inactive side
+    behind: Ints  # (faces,) and on its active side
+    values_ahead: Floats  # (faces,)
+    values_behind: Floats  # (faces,)
+    T: Floats  # (k, k) the edges in hand, in columns
+    squares: Floats  # (k,) of their lengths
+    plane: Floats  # (k + 1,) the row that splits
+    ints: Ints  # (2,)
+
+
 class NeighborRoom(NamedTuple):
     """Room to look for the pattern behind a facet in."""
 

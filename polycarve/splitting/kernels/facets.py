@@ -9,6 +9,7 @@ more than k faces, or too near others, the face is taken away to see whether the
 from polycarve.splitting.kernels.arrays import ACTIVE, INACTIVE
 from polycarve.splitting.kernels.compilation import kernel
 from polycarve.splitting.kernels.forms import push_forms, take_form, value_at
+from polycarve.splitting.kernels.halfspaces import write_row
 from polycarve.splitting.kernels.simplex import (
     BLURRED,
     CLEAR,
@@ -28,58 +29,17 @@ from polycarve.splitting.kernels.vertex import (
     settle,
 )
 
-# What is known of a face: nothing yet (else 1 for a facet, 0 for none).
-UNSEEN = 2
+# What is known of a face; UNSEEN is nothing yet.
+NONE, FACET, UNSEEN = 0, 1, 2
 
-
-@kernel
-def nearest_smaller(values, before, after):
-    """Write, for each entry, the nearest earlier and later index of a smaller value (-1: none)."""
-    n = len(values)
-    for i in range(n):
-        j = i - 1
-        while j >= 0 and values[j] >= values[i]:
-            j = before[j]
-        before[i] = j
-    for i in range(n - 1, -1, -1):
-        j = i + 1
-        while 0 <= j < n and values[j] >= values[i]:
-            j = after[j]
-        after[i] = j if j < n else -1
-
-
-@kernel
-def ancestor_cuts(region, first_difference, before, after, out):
-    """Write the cuts that split an ancestor of a region, in order; return how many.
-
-    Neighbours in the sorted list part at a cut; going outwards from a region, every cut smaller
-    than all met before is one that separates it from those beyond.
-    """
-    n = len(first_difference)
-    count = 0
-    i = region - 1
-    while i >= 0:
-        out[count] = first_difference[i]
-        count += 1
-        i = before[i]
-    i = region if region < n else -1
-    while i >= 0:
-        out[count] = first_difference[i]
-        count += 1
-        i = after[i]
-    for at in range(1, count):  # few, and in two runs: insertion will do
-        value = out[at]
-        place = at
-        while place > 0 and out[place - 1] > value:
-            out[place] = out[place - 1]
-            place -= 1
-        out[place] = value
-    return count
+# How resolving them ends. BLUNT: at some vertex, faces were nearly parallel, and what is found may
+# depend on where the walks began.
+LOST, FOUND, BLUNT = 0, 1, 2
 
 
 @kernel
 def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts_of, is_side,
-                counters, counts, sources, halfspaces):
+                side_order, counters, counts, sources, halfspaces):
     """Find the facets of regions given by their patterns, interior points and candidate cuts.
 
     Region i has the candidates ``cuts_of[starts_of[i] : starts_of[i + 1]]``, by rising index, the
@@ -87,14 +47,15 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
     reported. Of faces that coincide, the lowest side is kept, else the lowest cut. Writes per
     region how many facets it has (-1 where no vertex was found), and for all of them the cut (or
     ``-1 - face`` for a side; the domain's rows are faces ``2 k`` and up) and the halfspace
-    ``[a, b]``, meaning ``a @ u <= b``.
+    ``[a, b]``, meaning ``a @ u <= b``: cuts by rising index, then faces in the order of
+    `side_order`.
     """
     (k, lower, upper, side_noise, side_rows, size, ratio, starts, layer_of, weights,
      weight_starts, inputs, input_starts, bias, _, _, _, _) = problem
     values, errors, sizes = forms
     marks, _, rows, basis, E, v, p, witness, info = cell
-    f, y, rates, gaps, matrix, point, _, _, _ = room
-    low, high, known, held_basis, held_E, held_v = spare
+    _, _, _, gaps, matrix, _, _, _, _ = room
+    low, high, known, _, _, _ = spare
     for j in range(k):
         low[j] = lower[j]
         high[j] = upper[j]
@@ -134,37 +95,23 @@ def find_facets(problem, forms, cell, room, spare, bits, points, starts_of, cuts
             continue
         for face in range(2 * k + m):
             known[face] = UNSEEN
-        _certify(m, k, low, high, rows, size, basis, E, v, gaps, known)
-        for face in range(2 * k + m):
-            if known[face] == UNSEEN and (face >= 2 * k or is_side[face] == 1):
-                _walk_towards(face, m, k, low, high, side_noise, size, rows, basis, E, v, p,
-                              witness, info, f, y, rates, gaps, matrix, counters, known)
-        found = 0
-        for step in range(m + 2 * k):
-            # Cuts first, so that a side stays where they coincide; the later cut goes before the
-            # earlier one.
-            face = 2 * k + m - 1 - step if step < m else 2 * k - 1 - (step - m)
-            if face < 2 * k and is_side[face] == 0:
-                continue
-            is_facet = known[face]
-            if is_facet == UNSEEN:
-                is_facet = _stands_out(
-                    face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info,
-                    f, y, rates, gaps, matrix, point, counters, held_basis, held_E, held_v)
-            if is_facet < 0:
-                found = -1
-                break
-            if is_facet == 0:
-                continue
-            at = total + found
-            found += 1
-            sources[at] = -1 - face
-            if face >= 2 * k + n_rows:
-                sources[at] = cuts_of[first + face - 2 * k - n_rows]
-            _write_row(sources[at], k, lower, upper, side_rows, starts, layer_of, marks, values,
-                       halfspaces[at])
-        counts[i] = found
-        total += max(found, 0)
+        if resolve(m, k, low, high, side_noise, size, rows, is_side, basis, E, v, p, witness, info,
+                   room, spare, counters) == LOST:
+            continue
+        found = total
+        for r in range(n_rows, m):
+            if known[2 * k + r] == FACET:
+                sources[found] = cuts_of[first + r - n_rows]
+                found += 1
+        for face in side_order:
+            if known[face] == FACET:
+                sources[found] = -1 - face
+                found += 1
+        for at in range(total, found):
+            write_row(sources[at], k, lower, upper, side_rows, starts, layer_of, marks, values,
+                      halfspaces[at])
+        counts[i] = found - total
+        total = found
     return total
 
 
@@ -179,45 +126,46 @@ def _is_noise(f, k, size, ratio):
 
 
 @kernel
-def write_rows(problem, forms, marks, bits, offsets, sources, halfspaces):
-    """Write the halfspaces ``[a, b]`` of regions' facets, given by cuts or ``-1 - face``."""
-    (k, lower, upper, _, side_rows, size, _, starts, layer_of, weights, weight_starts, inputs,
-     input_starts, bias, _, _, _, _) = problem
-    values, errors, sizes = forms
-    for i in range(len(bits)):
-        changed = 0 if i == 0 else len(starts)
-        for cut in range(starts[-1]):
-            mark = ACTIVE if bits[i, cut] == 1 else INACTIVE
-            if mark != marks[cut]:
-                changed = min(changed, layer_of[cut] + 1)
-            marks[cut] = mark
-        for layer in range(changed, len(starts) - 1):
-            push_forms(layer, k, size, starts, layer_of, weights, weight_starts, inputs,
-                       input_starts, bias, marks, values, errors, sizes)
-        for at in range(offsets[i], offsets[i + 1]):
-            _write_row(sources[at], k, lower, upper, side_rows, starts, layer_of, marks, values,
-                       halfspaces[at])
+def resolve(m, k, low, high, side_noise, size, rows, is_side, basis, E, v, p, witness, info, room,
+            spare, counters):
+    """Find out, from a vertex, what every face of a cell is of which it is not known.
+
+    Of faces that coincide, the lowest side is kept, else the lowest cut. Rows that turn out to be
+    none may be left out of the cell for good. Returns FOUND or BLUNT, or LOST.
+    """
+    f, y, rates, gaps, matrix, point, _, _, _ = room
+    _, _, known, held_basis, held_E, held_v = spare
+    outcome = FOUND
+    _certify(m, k, low, high, rows, size, basis, E, v, gaps, known)
+    for face in range(2 * k + m):
+        if known[face] == UNSEEN and (face >= 2 * k or is_side[face] == 1):
+            walk_towards(face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness,
+                         info, f, y, rates, gaps, matrix, counters, known)
+            if _is_blunt(k, E):
+                outcome = BLUNT
+    for step in range(m + 2 * k):
+        # Cuts first, so that a side stays where they coincide; the later cut goes before the
+        # earlier one.
+        face = 2 * k + m - 1 - step if step < m else 2 * k - 1 - (step - m)
+        if known[face] == UNSEEN and (face >= 2 * k or is_side[face] == 1):
+            is_facet = _stands_out(
+                face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info,
+                f, y, rates, gaps, matrix, point, counters, held_basis, held_E, held_v)
+            if is_facet < 0:
+                return LOST
+            known[face] = is_facet
+            if _is_blunt(k, E):
+                outcome = BLUNT
+    return outcome
 
 
 @kernel
-def _write_row(source, k, lower, upper, side_rows, starts, layer_of, marks, values, out):
-    """Write ``[a, b]``, meaning ``a @ u <= b``, of a cut or of a face ``-1 - source``."""
-    for j in range(k + 1):
-        out[j] = 0.0
-    face = -1 - source
-    if source >= 0:
-        n = starts[layer_of[source] + 1] - starts[layer_of[source]]
-        column = starts[layer_of[source]] * (k + 1) + source - starts[layer_of[source]]
+def _is_blunt(k, E):
+    longest = 0.0
+    for q in range(k):
         for j in range(k):
-            out[j] = -marks[source] * values[column + j * n]
-        out[k] = marks[source] * values[column + k * n]
-    elif face < 2 * k:
-        out[face % k] = -1.0 if face < k else 1.0
-        out[k] = -lower[face] if face < k else upper[face - k]
-    else:
-        for j in range(k):
-            out[j] = -side_rows[j, face - 2 * k]
-        out[k] = side_rows[k, face - 2 * k]
+            longest = max(longest, abs(E[q, j]))
+    return longest > LONG
 
 
 @kernel
@@ -301,8 +249,8 @@ def _take_face(face, k, low, high, side_noise, size, rows, f):
 
 
 @kernel
-def _walk_towards(face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info,
-                  f, y, rates, gaps, matrix, counters, known):
+def walk_towards(face, m, k, low, high, side_noise, size, rows, basis, E, v, p, witness, info,
+                 f, y, rates, gaps, matrix, counters, known):
     """Walk to where a face is nearest, and mark what is seen there."""
     _take_face(face, k, low, high, side_noise, size, rows, f)
     info[0] = 0
@@ -312,7 +260,7 @@ def _walk_towards(face, m, k, low, high, side_noise, size, rows, basis, E, v, p,
     if outcome != OPTIMAL:
         return
     if value_at(f, v, k) > CLEAR * f[k + 2]:
-        known[face] = 0
+        known[face] = NONE
     else:
         _certify(m, k, low, high, rows, size, basis, E, v, gaps, known)
 
@@ -344,4 +292,4 @@ def _certify(m, k, low, high, rows, size, basis, E, v, gaps, known):
         if gaps[face] <= CLEAR:
             return
     for q in range(k):
-        known[basis[q]] = 1
+        known[basis[q]] = FACET
