@@ -1,7 +1,8 @@
 """How a sample of n points undercounts, as n grows; and what estimates make of it.
 
 Small regions are never met: to see one takes about as many points as it fits into the box. What
-estimates of the number of unseen species make of it helps a little, and mostly stays below the truth.
+estimates of the number of unseen species make of it helps a little, and as a rule stays below the
+truth.
 """
 
 from __future__ import annotations
