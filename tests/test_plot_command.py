@@ -53,13 +53,13 @@ def saved(tmp_path: Path) -> str:
         ("--color", "active:2", "--layer", "2"),
         ("--color", "output:1", "--bounds", "-1", "1", "0", "2"),
         ("--layers", "--color", "layer"),
-        ("--graph", "--dpi", "80"),
+        ("--graph",),
     ],
 )
 def test_plot_writes_pictures(tmp_path: Path, saved: str, options: tuple[str, ...]) -> None:
     for suffix, head in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
         out = tmp_path / f"picture{suffix}"
-        done = run("plot", saved, "--out", str(out), *options)
+        done = run("plot", saved, "--out", str(out), "--dpi", "40", *options)
         assert done.exit_code == 0, done.stderr
         assert done.stdout == f"wrote {out}\n"
         assert out.read_bytes().startswith(head)
@@ -71,7 +71,7 @@ def test_plot_of_a_solid(tmp_path: Path) -> None:
     carved, out = tmp_path / "solid.npz", tmp_path / "solid.png"
     pc.carve(case.network, case.box).save(carved)
     assert run("plot", str(carved), "--out", str(out)).exit_code == 0
-    assert run("plot", str(carved), "--out", str(out), "--layers").exit_code == 0
+    assert run("plot", str(carved), "--out", str(out), "--layers", "--dpi", "60").exit_code == 0
     assert out.stat().st_size > 10_000
 
 

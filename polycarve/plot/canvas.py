@@ -120,11 +120,13 @@ def line_width(n_regions: int) -> float:
     return float(min(0.8, max(0.08, 8.0 / n_regions**0.5))) if n_regions else 0.8
 
 
-def make_pale(ax: Any, regions: Any, alpha: float) -> None:
-    """Let white shine through regions, and nothing else: not what is hatched under them."""
+def make_pale(ax: Any, regions: Any, alpha: float, *, on_white: bool) -> None:
+    """Make regions pale; `on_white` so that what is hatched under them does not shine through."""
     from matplotlib.collections import PathCollection
 
     regions.set_alpha(alpha)
+    if not on_white:
+        return
     ground = PathCollection(regions.get_paths(), facecolor="white", edgecolor="none", zorder=0.7)
     ground.set(transform=regions.get_transform(), antialiased=False)
     ground.set_rasterized(regions.get_rasterized())

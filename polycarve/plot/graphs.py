@@ -61,8 +61,8 @@ def plot_graph(carving: Carving, *, ax: Any = None, bounds: Any = None, **option
         window = choose_window(carving, bounds, ax)
         n_before = len(ax.collections)
         plot_regions(carving, ax=ax, bounds=bounds, **options)
-        make_pale(ax, ax.collections[n_before], 0.5)
         _draw_graph(carving, ax, window)
+        make_pale(ax, ax.collections[n_before], 0.5, on_white=not carving.complete)
         n = len(carving.adjacency().edges)
         many_pairs = f"{n:,} pair{'' if n == 1 else 's'} of neighbours"
         first, *rest = ax.get_title().split("\n")

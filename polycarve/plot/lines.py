@@ -50,7 +50,7 @@ def draw(
     shown.set(linewidth=linewidth, transform=ax.get_xaxis_transform(), zorder=1)
     shown.set_array(np.ma.masked_invalid(coloring.values[seen]))
     ax.add_collection(shown, autolim=False)
-    make_pale(ax, shown, 0.6)
+    make_pale(ax, shown, 0.6, on_white=not carving.complete)
     low_end, high_end = (float(bound[carving.domain.free][0]) for bound in carving.domain.bounds())
     if not carving.complete and max(low_end, lower) < min(high_end, upper):
         ax.axvspan(max(low_end, lower), min(high_end, upper), **HATCHED)

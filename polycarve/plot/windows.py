@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -195,7 +196,10 @@ def clipped(
     from.
     """
     columns = carving.facet_columns()
-    A, b = columns.A, columns.b
+    counts = np.diff(columns.offsets)[regions]
+    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    facet = np.arange(first[-1]) + np.repeat(columns.offsets[regions] - first[:-1], counts)
+    A, b = columns.A[facet], columns.b[facet]
     scale = np.abs(A).max(axis=1, initial=0.0)
     if origin is not None and basis is not None and normal is not None:
         slack, size = b - A @ origin, np.abs(A) @ np.abs(origin) + np.abs(b)
@@ -206,16 +210,15 @@ def clipped(
         rows[is_flat], slack[is_flat] = 0.0, np.where(out[is_flat], -1.0, 1.0)
         A, b = rows, slack
     rows_of = _rows(A[:, 0], A[:, 1], b)
-    first = columns.offsets.tolist()
     found: list[Point] = []
-    seen, counts = [], []
-    for region in regions.tolist():
-        part = clip(start, rows_of[first[region] : first[region + 1]])
+    seen, sizes = [], []
+    for region, (begin, end) in zip(regions.tolist(), pairwise(first.tolist()), strict=True):
+        part = clip(start, rows_of[begin:end])
         if part:
             seen.append(region)
-            counts.append(len(part))
+            sizes.append(len(part))
             found += part
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return Polygons(np.array(seen, np.int64), offsets, np.array(found).reshape(-1, 2))
 
 
