@@ -226,8 +226,9 @@ def test_hatching_is_not_seen_through_what_was_found() -> None:
 
 def test_data_is_on_top_of_a_solid() -> None:
     carving = pc.carve(one_layer(np.eye(3), [0, 0, 0]), pc.Box.cube(-1, 1, dim=3))
-    ax = plot_regions(carving, ax=axes("3d"), points=[[-0.5, 0.5, -0.5]])
+    ax = plot_regions(carving, ax=axes("3d"), points=[[-0.5, 0.5, -0.5], [3, 0, 0]])
     cloud = ax.collections[-1]
+    assert len(cloud.get_offsets()) == 1  # the other would float beside the axes
     assert not ax.computed_zorder
     assert all(cloud.get_zorder() > other.get_zorder() for other in ax.collections[:-1])
 
