@@ -45,10 +45,10 @@ def draw_points(carving: Carving, ax: Any, points: Any, labels: Any) -> None:
         raise InputError("labels must be all numbers, none of them NaN, or all text.")
     # Two classes stand out from regions of any colour.
     shades = ("white", "black") if len(classes) <= 2 else PALETTE
-    is_seen = np.ones(len(place), np.bool_)
+    is_seen: npt.NDArray[np.bool_] = np.ones(len(place), np.bool_)
     if place.shape[1] == 3:  # axes of space do not clip
-        limits = np.sort([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()], axis=1)
-        is_seen = ((place >= limits[:, 0]) & (place <= limits[:, 1])).all(axis=1)
+        limits = np.sort(np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()]), axis=1)
+        is_seen = np.all((place >= limits[:, 0]) & (place <= limits[:, 1]), axis=1)
     for k, name in enumerate(classes):
         rows = place[(names == name) & is_seen]
         ax.scatter(
