@@ -75,9 +75,10 @@ def draw(callback: pc.CarveCallback, points: Any, path: Path) -> None:
     for k, color in enumerate((GREEN, ORANGE, BLUE)):
         counts = [record.layer_counts[k] for record in callback.records]
         upper.plot(steps, counts, color=color, marker=".", label=f"after layer {k + 1}")
-    upper.set(xscale="symlog", ylabel="regions", title="regions while training", ylim=(0, None))
+    room = 1.2 * callback.counts.max()  # for the legend above the lines
+    upper.set(xscale="symlog", ylabel="regions", title="regions while training", ylim=(0, room))
     upper.tick_params(labelbottom=False)
-    upper.legend(fontsize=8)
+    upper.legend(fontsize=8, loc="upper center", ncols=3)
     lower.plot(steps, [record.values["loss"] for record in callback.records], color=RED)
     lower.set(yscale="log", xlabel="step", ylabel="loss")
     for ax in (upper, lower):

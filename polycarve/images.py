@@ -226,6 +226,8 @@ def image_volumes(carving: Carving, layer: int) -> ImageVolumes:
     >>> bool(abs(found.share - found.image_share)[6:].max() < 1e-12)
     True
     """
+    if not isinstance(carving, Carving):
+        raise InputError(f"a {type(carving).__name__} was given; a Carving is needed: carve first.")
     if not carving.complete:
         raise InputError(
             f"shares of volumes need all regions, and this carving is incomplete (stopped by "
@@ -235,7 +237,8 @@ def image_volumes(carving: Carving, layer: int) -> ImageVolumes:
         raise InputError(
             f"{carving.domain!r} is unbounded, so shares of it mean nothing. Use a Box."
         )
-    if not isinstance(layer, (int, np.integer)) or not 1 <= layer <= carving.n_layers:
+    is_whole = isinstance(layer, (int, np.integer)) and not isinstance(layer, bool)
+    if not is_whole or not 1 <= layer <= carving.n_layers:
         raise InputError(
             f"layer is {layer!r}; a whole number from 1 to {carving.n_layers} is needed."
         )

@@ -11,13 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from polycarve.carving import Carving
+from polycarve.domains import Domain, as_domain
 from polycarve.errors import InputError, MissingDependencyError, PolycarveError
 from polycarve.recursion import carve, count_regions
-from polycarve.splitting.drive import Limits, checked
+from polycarve.splitting.drive import Limits, checked, checked_workers
+from polycarve.splitting.method import method_named
 
 IntArray = npt.NDArray[np.int64]
 
 _KEEPS = ("counts", "carvings", "total")
+_COLUMNS = ("step", "regions", "complete", "doubtful")
 
 
 class TrainingStep(NamedTuple):
@@ -102,6 +105,11 @@ class CarveCallback:
             raise InputError(f"keep is {keep!r}; one of {', '.join(map(repr, _KEEPS))} is needed.")
         if keep == "total" and limits is not None:
             raise InputError("keep='total' counts to the end; limits need keep='counts'.")
+        if not isinstance(domain, Domain):  # pairs are as many as coordinates
+            domain = as_domain(domain, _length(domain))
+        if method != "auto":
+            method_named(method)
+        checked_workers(workers, None)
         self.domain, self.keep, self.limits = domain, keep, checked(limits)
         self.method, self.workers = method, workers
         self._is_due = _chosen(every, steps)
@@ -182,7 +190,7 @@ class CarveCallback:
             row |= {f"layer{k}": n for k, n in enumerate(record.layer_counts, start=1)}
             row |= {"complete": record.complete, "doubtful": record.n_doubtful}
             rows.append(row | record.values)
-        return pd.DataFrame(rows)
+        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(_COLUMNS))
 
     def __repr__(self) -> str:
         last = f", last {self.records[-1].regions:,} regions" if self.records else ""
@@ -204,6 +212,13 @@ def _chosen(every: int | None, steps: Collection[int] | None) -> Callable[[int],
     return lambda step: step in wanted
 
 
+def _length(given: Any) -> int:
+    try:
+        return len(given)
+    except TypeError:  # refused with all that is no domain
+        return 1
+
+
 def _whole(value: Any, name: str) -> int:
     if not isinstance(value, (bool, np.bool_)):
         try:
@@ -214,6 +229,8 @@ def _whole(value: Any, name: str) -> int:
 
 
 def _number(name: str, value: Any) -> float:
+    if name in _COLUMNS or name.removeprefix("layer").isdecimal():
+        raise InputError(f"a value is named {name}, which is a column of the counts. Rename it.")
     if not isinstance(value, Real) and hasattr(value, "item"):  # a tensor or an array of one number
         try:
             value = value.item()

@@ -134,7 +134,7 @@ def test_incomplete_carvings_say_so_and_are_hatched() -> None:
 
 def test_eighty_thousand_regions(tmp_path: Any) -> None:
     case = cases.spec()["rand_2-256-256-256"]
-    carving = pc.carve(case.network, case.box)
+    carving = pc.carve(case.network, case.box, keep="cells")
     ax = plot_regions(carving, ax=axes())
     assert len(drawn(ax)) == case.regions == 79_783
     assert sum(map(area, drawn(ax))) == pytest.approx(4.0)

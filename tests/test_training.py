@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polycarve as pc
-from polycarve.errors import InputError, NetworkError
+from polycarve.errors import DomainError, InputError, NetworkError
 from polycarve.networks import examples
 
 SQUARE = pc.Box.cube(-3, 3, dim=2)
@@ -144,6 +144,8 @@ def test_frame() -> None:
         ({"keep": "all"}, "'carvings'"),
         ({"keep": "total", "limits": pc.Limits(max_regions=1)}, "limits need"),
         ({"limits": 3}, "Limits"),
+        ({"method": "none"}, "method 'none'"),
+        ({"workers": 0}, "workers is 0"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
@@ -160,3 +162,26 @@ def test_errors_name_the_step() -> None:
     with pytest.raises(InputError, match="loss is no single number"):
         callback(1, examples.moons(), loss=np.zeros(3))  # type: ignore[arg-type]
     assert not callback.records
+
+
+@pytest.mark.parametrize("domain", [None, 3, "box", [(1, -1)], [1, 2]])
+def test_bad_domains_are_refused_before_the_training(domain: Any) -> None:
+    with pytest.raises(DomainError):
+        pc.CarveCallback(domain)
+
+
+@pytest.mark.parametrize("name", ["regions", "complete", "doubtful", "layer1", "layer12"])
+def test_values_do_not_take_the_place_of_counts(name: str) -> None:
+    callback = pc.CarveCallback(SQUARE)
+    with pytest.raises(InputError, match=f"a value is named {name}"):
+        callback(0, examples.moons(), **{name: 1.0})
+    assert not callback.records
+    record = callback(0, examples.moons(), layers=1.0)
+    assert record is not None
+    assert record.values == {"layers": 1.0}
+
+
+def test_a_frame_without_records_has_its_columns() -> None:
+    pytest.importorskip("pandas")
+    frame = pc.CarveCallback(SQUARE).to_frame()
+    assert frame["step"].tolist() == frame["regions"].tolist() == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import time
+from functools import partial
 from pathlib import Path
 
 import click
@@ -55,6 +56,7 @@ def demo(out: Path, figures: Path | None) -> None:
     click.echo(f"wrote {table}")
     from polycarve.plot import plot_regions
     from polycarve.plot.canvas import new_figure
+    from polycarve.storage import write_aside
 
     try:
         ax = plot_regions(carving, ax=new_figure(6.4, 5.2).add_subplot())
@@ -62,7 +64,7 @@ def demo(out: Path, figures: Path | None) -> None:
         click.echo(f"no picture: {error}")
         return
     picture = out / "moons-regions.png"
-    ax.figure.savefig(picture, dpi=150)
+    write_aside(picture, partial(ax.figure.savefig, format="png", dpi=150))
     click.echo(f"wrote {picture}")
 
 

@@ -12,6 +12,7 @@ from polycarve.errors import InputError, StorageError
 
 _FORMATS = (".png", ".svg", ".pdf")
 _NUMBERED = ("active", "layer", "output")
+_ALONE = ("active", "output")
 
 
 @click.command()
@@ -76,6 +77,13 @@ def plot(
     if layers and (graph or layer is not None):
         raise InputError("--layers draws every layer; leave out --graph and --layer.")
     found = load(carving)
+    if bounds and found.domain.rank != 2:
+        raise InputError(
+            f"--bounds are of a plane, and {found.domain!r} has dimension {found.domain.rank}. "
+            f"Leave them out."
+        )
+    if layers and not found.n_layers:
+        raise InputError("no layer was carved, so there is none to draw. Leave out --layers.")
     if layer is not None:
         found = found.at_layer(layer)
     options: dict[str, Any] = {"codes": codes, "view": view}
@@ -96,6 +104,8 @@ def _draw(found: Any, color: str, options: dict[str, Any], *, layers: bool, grap
 
     kind = "3d" if found.domain.rank == 3 else None
     if layers:
+        if color not in ("active", "layer"):
+            raise InputError(f"--color {color}: with --layers, active or layer is needed.")
         n = max(found.n_layers, 1)
         columns = min(n, 4)
         rows = -(-n // columns)
@@ -106,16 +116,21 @@ def _draw(found: Any, color: str, options: dict[str, Any], *, layers: bool, grap
     figure = new_figure(6.4, 5.2)
     ax = figure.add_subplot(projection=kind)
     draw = pictures.plot_graph if graph else pictures.plot_regions
-    draw(found, ax=ax, color=_read_color(color), **options)
+    draw(found, ax=ax, color=_read_color(color, found.network.n_outputs), **options)
     return figure
 
 
-def _read_color(text: str) -> str | tuple[str, int]:
+def _read_color(text: str, n_outputs: int) -> str | tuple[str, int]:
     """Return what `plot_regions` takes: a word, or a word with a number."""
     name, colon, number = text.partition(":")
-    if not colon:
+    if text == "output" and n_outputs > 1:
+        raise InputError(
+            f"--color output: there are {n_outputs} outputs; output:0 to output:{n_outputs - 1} "
+            f"say which."
+        )
+    if text in _ALONE:
         return name
-    if name not in _NUMBERED or not number.isdecimal():
+    if not colon or name not in _NUMBERED or not number.isdecimal():
         raise InputError(
             f"--color {text}: active, active:L, layer:L, output or output:K is needed, with whole "
             f"numbers."

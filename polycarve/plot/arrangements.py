@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def plot_arrangement(
     Returns
     -------
     matplotlib Axes
-        Its title has the number of regions in all of the plane.
+        Its title has the number of different lines, and of regions in all of the plane.
 
     Examples
     --------
@@ -66,30 +67,39 @@ def plot_arrangement(
             f"W has {network.input_dim} columns; lines in the plane have two. Carve a Slice of a "
             f"larger space, and use plot_regions."
         )
-    ax = axes_or_new(ax)
-    carving = carve(network, Space(2))
-    plot_regions(carving, ax=ax, bounds=bounds, **{"linewidth": 0.0} | options)
-    ax.collections[0].set_alpha(0.45)  # pale under the lines
+    with axes_or_new(ax) as ax:
+        carving = carve(network, Space(2))
+        n_before = len(ax.collections)
+        plot_regions(carving, ax=ax, bounds=bounds, **{"linewidth": 0.0} | options)
+        for collection in ax.collections[n_before:]:
+            collection.set_alpha(0.45)  # pale under the lines
+        _draw_lines(network, ax, line_width(len(carving)), normals=normals, names=names)
+        n = int((carving.split_counts > 0).sum())  # a line that is there already cuts nothing
+        many = f"{n} line{'' if n == 1 else 's'}"
+        ax.set_title(f"{many}, {ax.get_title()}")
+        return ax
+
+
+def _draw_lines(network: Network, ax: Any, thin: float, *, normals: bool, names: bool) -> None:
+    """Draw the line of every neuron that has one."""
     layer = network.layers[0]
     rows, offsets = layer.weight.float64, layer.bias.float64
-    lines = np.flatnonzero((rows != 0).any(axis=1))
-    for k in lines.tolist():
-        few = len(lines) <= len(LINE_COLORS)
-        shade = LINE_COLORS[k % len(LINE_COLORS)] if few else LINES
-        name = f"$H_{{{k + 1}}}$" if names and few else ""
-        width = 2.0 if few else line_width(len(carving))
-        draw_line(
+    lines = np.flatnonzero((rows != 0).any(axis=1)).tolist()
+    few = len(lines) <= len(LINE_COLORS)
+    taken: list[FloatArray] = []
+    for k, color in zip(lines, LINE_COLORS if few else [LINES] * len(lines), strict=False):
+        place = draw_line(
             ax,
             rows[k],
             float(offsets[k]),
-            color=shade,
-            name=name,
+            color=color,
+            name=f"$H_{{{k + 1}}}$" if names and few else "",
             normal=normals and few,
-            linewidth=width,
+            linewidth=2.0 if few else thin,
+            taken=taken,
         )
-    many = f"{len(lines)} line{'' if len(lines) == 1 else 's'}"
-    ax.set_title(f"{many}, {ax.get_title()}")
-    return ax
+        if place is not None:
+            taken.append(place)
 
 
 def line_in(ax: Any, w: FloatArray, b: float) -> FloatArray | None:
@@ -116,11 +126,15 @@ def draw_line(
     normal: bool = True,
     at: float = 0.5,
     linewidth: float = 2.0,
-) -> None:
-    """Draw one line, named at its end, with an arrow to its active side."""
+    taken: Sequence[FloatArray] = (),
+) -> FloatArray | None:
+    """Draw one line, named at its end, with an arrow to its active side.
+
+    Returns the place of the name, which is none of those taken by others.
+    """
     ends = line_in(ax, w, b)
     if ends is None:
-        return
+        return None
     ax.plot(*ends.T, color=color, linewidth=linewidth, zorder=2.5, solid_capstyle="butt")
     extent = float(max(abs(np.diff(ax.get_xlim())[0]), abs(np.diff(ax.get_ylim())[0])))
     unit = w / np.linalg.norm(w)
@@ -128,9 +142,15 @@ def draw_line(
     if normal:
         arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 1.5, "shrinkA": 0, "shrinkB": 0}
         ax.annotate("", foot + 0.1 * extent * unit, foot, arrowprops=arrow, zorder=2.6)
-    if name:
-        along = (ends[1] - ends[0]) / max(float(np.linalg.norm(ends[1] - ends[0])), 1e-300)
-        place = ends[1] - 0.09 * extent * along + 0.035 * extent * unit
-        note = ax.text(*place, name, color=color, ha="center", va="center", zorder=4)
-        note.set_bbox({"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.75})
-        note.set_clip_on(True)
+    if not name:
+        return None
+    length = float(np.linalg.norm(ends[1] - ends[0]))
+    along = (ends[1] - ends[0]) / max(length, 1e-300)
+    for step in range(1, max(2, int(length / (0.09 * extent)))):
+        place = ends[1] - 0.09 * step * extent * along + 0.035 * extent * unit
+        if all(np.abs(place - other).max() > 0.07 * extent for other in taken):
+            break
+    note = ax.text(*place, name, color=color, ha="center", va="center", zorder=4)
+    note.set_bbox({"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.75})
+    note.set_clip_on(True)
+    return np.asarray(place)

@@ -20,6 +20,7 @@ IntArray = npt.NDArray[np.int64]
 # At most so many colours are explained; more than the palette has are tints of it.
 MOST_ENTRIES = len(PALETTE)
 _TINTS = (1.0, 0.62, 0.35)
+_LARGE = 1e300
 
 _KNOWN = (
     'color is "active", ("active", layer), ("layer", layer), "output", ("output", unit), or one '
@@ -78,9 +79,11 @@ def _given(values: Any, n: int) -> Coloring:
     try:
         array = np.asarray(values)
         is_text = array.dtype.kind in "US"
+        if array.dtype.kind == "c":
+            raise TypeError
         if not is_text:
             array = array.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"color is a {type(values).__name__}. {_KNOWN}.") from None
     if array.shape != (n,):
         raise InputError(
@@ -91,6 +94,8 @@ def _given(values: Any, n: int) -> Coloring:
         shades = palette(min(len(names), MOST_ENTRIES * len(_TINTS)))
         entries = tuple(map(str, names)) if len(names) <= MOST_ENTRIES else ()
         return Coloring((which % len(shades)).astype(np.float64), "", True, shades, entries)
+    if (np.abs(array[np.isfinite(array)]) > _LARGE).any():
+        raise InputError(f"color has values beyond {_LARGE:g}, too far apart for a colour map.")
     return Coloring(array, "")
 
 
@@ -141,7 +146,8 @@ def output_values(carving: Carving, free: FloatArray, unit: int) -> FloatArray:
     """
     if not len(free):
         return np.zeros(0)
-    grid = np.round((free - free.min(axis=0)) / (1e-9 * (np.ptp(free, axis=0).max() or 1.0)))
+    size = np.ptp(free, axis=0)
+    grid = np.round((free - free.min(axis=0)) / (1e-9 * np.where(size > 0, size, 1.0)))
     order = np.lexsort(grid.T)
     is_new = np.ones(len(free), np.bool_)
     is_new[1:] = (grid[order[1:]] != grid[order[:-1]]).any(axis=1)
@@ -204,7 +210,7 @@ def palette(n: int) -> tuple[Any, ...]:
 def color_map(coloring: Coloring, cmap: Any = None) -> tuple[Any, Any]:
     """Return the colour map and the norm that show a colouring."""
     from matplotlib import colormaps
-    from matplotlib.colors import BoundaryNorm, ListedColormap, Normalize
+    from matplotlib.colors import BoundaryNorm, Colormap, ListedColormap, Normalize
 
     if coloring.palette is not None:
         n = len(coloring.palette)
@@ -212,10 +218,10 @@ def color_map(coloring: Coloring, cmap: Any = None) -> tuple[Any, Any]:
         return listed, BoundaryNorm(np.arange(max(n, 1) + 1) - 0.5, max(n, 1))
     finite = coloring.values[np.isfinite(coloring.values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-    try:
-        chosen = colormaps[cmap] if isinstance(cmap, str) else cmap
-    except KeyError:
-        raise InputError(f"cmap is {cmap!r}, which is no colour map of matplotlib's.") from None
+    known = colormaps.get(cmap) if isinstance(cmap, str) else cmap
+    if cmap is not None and not isinstance(known, Colormap):
+        raise InputError(f"cmap is {cmap!r}, which is no colour map of matplotlib's.")
+    chosen = known
     if chosen is None:  # without its darkest part, where black edges would not show
         chosen = ListedColormap(colormaps["viridis"](np.linspace(0.15, 1.0, 256)))
     chosen = chosen.with_extremes(bad="#d9d9d9")

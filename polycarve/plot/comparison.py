@@ -55,9 +55,18 @@ def plot_comparison(comparison: Comparison, *, ax: Any = None) -> Any:
     below = [row for row in comparison.this_architecture if _is_drawn(row)]
     rows = above + below
     is_own = ax is None
-    ax = axes_or_new(ax, size=(8.5, _MARGIN_INCHES + _ROW_INCHES * len(rows)))
+    with axes_or_new(ax, size=(8.5, _MARGIN_INCHES + _ROW_INCHES * len(rows))) as ax:
+        _draw_rows(comparison, ax, above, below, is_own=is_own)
+        return ax
+
+
+def _draw_rows(
+    comparison: Comparison, ax: Any, above: list[Row], below: list[Row], *, is_own: bool
+) -> None:
+    """Draw all rows, their names, and what the marks mean."""
     from matplotlib.lines import Line2D
 
+    rows = above + below
     places = [*range(len(above)), *(len(above) + _GAP + k for k in range(len(below)))]
     ends = []
     for place, row in zip(places, rows, strict=True):
@@ -76,7 +85,6 @@ def plot_comparison(comparison: Comparison, *, ax: Any = None) -> Any:
     else:  # whose figure may hold other axes
         below_axis = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12)}
         ax.legend(handles=handles, ncols=columns, frameon=False, **below_axis)
-    return ax
 
 
 def _is_drawn(row: Row) -> bool:

@@ -9,11 +9,12 @@ import numpy as np
 from polycarve.carving import Carving
 from polycarve.errors import InputError
 from polycarve.plot.borders import segments
-from polycarve.plot.canvas import LINES, axes_or_new
+from polycarve.plot.canvas import LINES, axes_or_new, make_pale, need_carving
 from polycarve.plot.regions import plot_regions
-from polycarve.plot.windows import choose_window, polygons
+from polycarve.plot.windows import Window, choose_window, polygons
 
 _MOST_NODES = 5_000
+_MOST_LETTERS = 50
 
 
 def plot_graph(carving: Carving, *, ax: Any = None, bounds: Any = None, **options: Any) -> Any:
@@ -50,18 +51,32 @@ def plot_graph(carving: Carving, *, ax: Any = None, bounds: Any = None, **option
     >>> pc.plot.plot_graph(carving, ax=Figure().add_subplot()).get_title()
     '4 activation regions, 4 pairs of neighbours'
     """
+    need_carving(carving)
     if carving.domain.rank != 2:
         raise InputError(
             f"{carving.domain!r} has dimension {carving.domain.rank}; the graph is drawn on "
             f"planes. Carve a Slice, or write the graph for other programs: polycarve.write_graph."
         )
-    ax = axes_or_new(ax)
+    with axes_or_new(ax) as ax:
+        window = choose_window(carving, bounds, ax)
+        n_before = len(ax.collections)
+        plot_regions(carving, ax=ax, bounds=bounds, **options)
+        _draw_graph(carving, ax, window)
+        make_pale(ax, ax.collections[n_before], 0.5, on_white=not carving.complete)
+        n = len(carving.adjacency().edges)
+        many_pairs = f"{n:,} pair{'' if n == 1 else 's'} of neighbours"
+        first, *rest = ax.get_title().split("\n")
+        # What is longer would be cut off beside a colour bar.
+        glue = ", " if len(first) + len(many_pairs) <= _MOST_LETTERS else ",\n"
+        ax.set_title("\n".join([f"{first}{glue}{many_pairs}", *rest]))
+        return ax
+
+
+def _draw_graph(carving: Carving, ax: Any, window: Window | None) -> None:
+    """Draw nodes and edges as far as they are seen."""
     from matplotlib.collections import LineCollection
 
-    window = choose_window(carving, bounds, ax)
     adjacency = carving.adjacency()
-    plot_regions(carving, ax=ax, bounds=bounds, **options)
-    ax.collections[0].set_alpha(0.5)
     parts = polygons(carving, window)
     node = np.full((len(carving), 2), np.nan)
     node[parts.region] = parts.centroids()
@@ -80,8 +95,3 @@ def plot_graph(carving: Carving, *, ax: Any = None, bounds: Any = None, **option
     seen = node[parts.region]
     style = {"facecolor": "white", "edgecolor": LINES, "linewidth": min(0.6, width)}
     ax.scatter(*seen.T, s=size, zorder=3, rasterized=many, **style)
-    n = len(adjacency.edges)
-    many_pairs = f"{n:,} pair{'' if n == 1 else 's'} of neighbours"
-    title = ax.get_title().split("\n")
-    ax.set_title("\n".join([f"{title[0]}, {many_pairs}", *title[1:]]))
-    return ax

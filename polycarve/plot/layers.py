@@ -8,7 +8,7 @@ import numpy as np
 
 from polycarve.carving import Carving
 from polycarve.errors import InputError
-from polycarve.plot.canvas import axes_or_new, need_matplotlib
+from polycarve.plot.canvas import check_axes, need_carving, need_matplotlib, new_panels
 from polycarve.plot.regions import plot_regions
 
 _MOST_COLUMNS = 4
@@ -50,16 +50,28 @@ def plot_layers(
     ['layer 1: 13 regions', 'layer 2: 43 regions', 'layer 3: 66 regions']
     """
     need_matplotlib()
-    n = carving.n_layers
+    need_carving(carving)
+    if "ax" in options:
+        raise InputError("ax was given; plot_layers takes axes=, one a layer.")
+    n, is_solid = carving.n_layers, carving.domain.rank == 3
     if not n:
         raise InputError("no layer was carved, so there is none to draw. Use plot_regions.")
-    if color not in ("active", "layer"):
+    if not isinstance(color, str) or color not in ("active", "layer"):
         raise InputError(f'color is {color!r}; "active" or "layer" is needed.')
-    panels = _new_axes(carving) if axes is None else list(np.ravel(axes))
-    if len(panels) != n:
-        raise InputError(f"{len(panels)} axes were given; one a layer, {n}, are needed.")
+    if axes is None:
+        with new_panels(n, columns=min(n, _MOST_COLUMNS), size=(4.4, 3.6), solid=is_solid) as own:
+            return _draw(carving, own, color, options)
+    panels = list(np.ravel(np.asarray(axes, dtype=object)))
+    if len(set(map(id, panels))) != n or len(panels) != n:
+        raise InputError(
+            f"{len(panels)} axes were given; one a layer, {n} different ones, are needed."
+        )
     for ax in panels:
-        axes_or_new(ax, solid=carving.domain.rank == 3)
+        check_axes(ax, solid=is_solid)
+    return _draw(carving, panels, color, options)
+
+
+def _draw(carving: Carving, panels: list[Any], color: str, options: dict[str, Any]) -> Any:
     for layer, ax in enumerate(panels, start=1):
         coarse = carving.at_layer(layer)
         plot_regions(coarse, ax=ax, color=(color, layer), **options)
@@ -67,14 +79,3 @@ def plot_layers(
         many = f"{len(coarse):,} region{'' if len(coarse) == 1 else 's'}"
         ax.set_title(f"layer {layer}: {least}{many}", fontsize="medium")
     return np.array(panels, dtype=object)
-
-
-def _new_axes(carving: Carving) -> list[Any]:
-    from matplotlib import pyplot as plt
-
-    n = carving.n_layers
-    columns = min(n, _MOST_COLUMNS)
-    rows = -(-n // columns)
-    figure = plt.figure(figsize=(4.4 * columns, 3.6 * rows), layout="constrained")
-    kind = "3d" if carving.domain.rank == 3 else None
-    return [figure.add_subplot(rows, columns, k + 1, projection=kind) for k in range(n)]

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from polycarve.carving import Carving
-from polycarve.errors import InputError
-from polycarve.plot.canvas import LINES
+from polycarve.plot.canvas import HATCHED, LINES, make_pale, set_limits
 from polycarve.plot.colors import Coloring, color_map, output_values
-from polycarve.plot.windows import extent, spread
+from polycarve.plot.windows import Window, spread, whole
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -21,12 +20,22 @@ _MOST_OUTPUTS = 10
 
 
 def draw(
-    carving: Carving, ax: Any, coloring: Coloring, *, bounds: Any, linewidth: float, cmap: Any
-) -> Any:
-    """Draw intervals as upright bands, and the outputs as broken lines over them."""
+    carving: Carving,
+    ax: Any,
+    coloring: Coloring,
+    window: Window | None,
+    *,
+    linewidth: float,
+    cmap: Any,
+) -> tuple[Any, int]:
+    """Draw intervals as upright bands, and the outputs as broken lines over them.
+
+    Returns the bands and how many there are.
+    """
     from matplotlib.collections import PolyCollection
 
-    lower, upper = _window(carving, bounds)
+    window = window or whole(carving)
+    lower, upper = float(window.lower[0]), float(window.upper[0])
     low, high = intervals(carving)
     low, high = np.maximum(low, lower), np.minimum(high, upper)
     seen = np.flatnonzero(low < high)
@@ -37,11 +46,15 @@ def draw(
         middle = output_values(carving, (low + high)[:, None] / 2, coloring.output)
         coloring = replace(coloring, values=_put(middle, seen, len(carving)))
     chosen, norm = color_map(coloring, cmap)
-    shown = PolyCollection(list(bands), cmap=chosen, norm=norm, alpha=0.6, edgecolor=LINES)
+    shown = PolyCollection(list(bands), cmap=chosen, norm=norm, edgecolor=LINES)
     shown.set(linewidth=linewidth, transform=ax.get_xaxis_transform(), zorder=1)
     shown.set_array(np.ma.masked_invalid(coloring.values[seen]))
     ax.add_collection(shown, autolim=False)
-    ax.set_xlim(lower, upper)
+    make_pale(ax, shown, 0.6, on_white=not carving.complete)
+    low_end, high_end = (float(bound[carving.domain.free][0]) for bound in carving.domain.bounds())
+    if not carving.complete and max(low_end, lower) < min(high_end, upper):
+        ax.axvspan(max(low_end, lower), min(high_end, upper), **HATCHED)
+    set_limits(ax, x=(lower, upper))
     n_outputs = carving.network.n_outputs
     is_whole = carving.n_layers == len(carving.network.cut_widths)
     if is_whole and n_outputs <= _MOST_OUTPUTS and len(seen):
@@ -55,7 +68,7 @@ def draw(
         ax.set_ylabel("output" if n_outputs == 1 else "outputs")
     else:
         ax.set_yticks([])
-    return shown
+    return shown, len(seen)
 
 
 def intervals(carving: Carving) -> tuple[FloatArray, FloatArray]:
@@ -77,19 +90,3 @@ def _put(values: FloatArray, rows: npt.NDArray[np.int64], n: int) -> FloatArray:
 
 def _inputs(carving: Carving, t: FloatArray) -> FloatArray:
     return carving.domain.embed(spread(carving, t[:, None]))
-
-
-def _window(carving: Carving, bounds: Any) -> tuple[float, float]:
-    if bounds is not None:
-        try:
-            lower, upper = (float(v) for v in bounds[0])
-        except (TypeError, ValueError, IndexError):
-            raise InputError(f"bounds are {bounds!r}; on a line, [(x0, x1)] is needed.") from None
-        if not lower < upper:
-            raise InputError(f"bounds are {bounds!r}; x0 < x1 is needed.")
-        return lower, upper
-    if carving.domain.is_bounded:
-        low, high = (bound[carving.domain.free] for bound in carving.domain.bounds())
-    else:
-        low, high = extent(carving)
-    return float(low[0]), float(high[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ def draw_points(carving: Carving, ax: Any, points: Any, labels: Any) -> None:
     place = carving.domain.points(points)
     place = place[None] if place.ndim == 1 else place
     place = place[:, carving.domain.free]
+    if not np.isfinite(place).all():
+        n_lost = int((~np.isfinite(place)).any(axis=1).sum())
+        raise InputError(f"{n_lost} of {len(place)} points are not finite. Leave them out.")
     if place.shape[1] == 1:
         place = np.concatenate([place, np.zeros_like(place)], axis=1)
     names = np.zeros(len(place)) if labels is None else np.asarray(labels)
@@ -32,11 +36,21 @@ def draw_points(carving: Carving, ax: Any, points: Any, labels: Any) -> None:
         raise InputError(f"labels have shape {names.shape}; one for each of {len(place)} points.")
     size = float(np.clip(3000 / max(len(place), 1), 6, 36))
     style = {"s": size, "edgecolors": "black", "linewidths": 0.5, "zorder": 3}
-    classes = np.unique(names)
+    try:
+        classes = np.unique(names)
+        has_all = all((names == name).any() for name in classes)
+    except TypeError:
+        has_all = False
+    if not has_all:  # NaN is no class, nor are things that have no order
+        raise InputError("labels must be all numbers, none of them NaN, or all text.")
     # Two classes stand out from regions of any colour.
     shades = ("white", "black") if len(classes) <= 2 else PALETTE
+    is_seen: npt.NDArray[np.bool_] = np.ones(len(place), np.bool_)
+    if place.shape[1] == 3:  # axes of space do not clip
+        limits = np.sort(np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()]), axis=1)
+        is_seen = np.all((place >= limits[:, 0]) & (place <= limits[:, 1]), axis=1)
     for k, name in enumerate(classes):
-        rows = place[names == name]
+        rows = place[(names == name) & is_seen]
         ax.scatter(
             *rows.T,
             color=shades[k % len(shades)],
@@ -56,11 +70,16 @@ def draw_points(carving: Carving, ax: Any, points: Any, labels: Any) -> None:
 
 def draw_marks(carving: Carving, ax: Any, marks: Any) -> None:
     domain = carving.domain
-    if marks is False or not isinstance(domain, Slice) or domain.dim != 2:
+    if marks is None or marks is False:
         return
+    is_list = isinstance(marks, Sequence) and not isinstance(marks, str)
+    if marks is not True and (not is_list or len(marks) != 3):
+        raise InputError(f"marks are {marks!r}; a list of three names is needed, or True or False.")
+    if not isinstance(domain, Slice) or domain.dim != 2:
+        if marks is True:
+            return
+        raise InputError(f"marks belong to a Slice of two directions, not to {domain!r}.")
     names = ("a", "b", "c") if marks is True else tuple(marks)
-    if len(names) != 3:
-        raise InputError(f"marks are {marks!r}; three names are needed, or True or False.")
     for name, y in zip(names, ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)), strict=True):
         if not domain.contains(np.array([y]))[0]:
             continue
@@ -77,13 +96,16 @@ def write_codes(carving: Carving, ax: Any, parts: Polygons) -> None:
     extents = [np.ptp(corners, axis=0).prod() for corners in parts.split()]
     # About how much of the axes a letter takes, in the units of their limits.
     size = np.array([abs(np.diff(ax.get_xlim())[0]), abs(np.diff(ax.get_ylim())[0])])
-    inches = 0.75 * ax.get_position().size * ax.figure.get_size_inches()
+    centre = np.array([sum(ax.get_xlim()), sum(ax.get_ylim())]) / 2
+    inches = 0.75 * ax.bbox.size / ax.figure.dpi
     letter = np.array([0.6, 1.3]) * _POINTS / 72 / inches.min() * size
     placed: list[tuple[FloatArray, FloatArray]] = []
     for row in np.argsort(extents)[::-1][:_MOST_CODES].tolist():
         code = carving[int(parts.region[row])].code
         half = letter * (len(code), 1) / 2
         middle = centres[row]
+        if (np.abs(middle - centre) + half > size / 2).any():  # the frame would cut it off
+            continue
         if any((np.abs(middle - other) < half + room).all() for other, room in placed):
             continue
         placed.append((middle, half))

@@ -9,7 +9,14 @@ import numpy as np
 from polycarve.carving import Carving
 from polycarve.errors import InputError
 from polycarve.plot import lines, solids
-from polycarve.plot.canvas import BACKGROUND, LINES, axes_or_new, line_width
+from polycarve.plot.canvas import (
+    HATCHED,
+    LINES,
+    axes_or_new,
+    line_width,
+    need_carving,
+    set_limits,
+)
 from polycarve.plot.colors import Coloring, add_key, color_map, read_color
 from polycarve.plot.gradients import draw_gradient
 from polycarve.plot.overlays import draw_marks, draw_points, write_codes
@@ -25,6 +32,8 @@ from polycarve.plot.windows import (
 _RASTERIZED = 5_000
 # Edges thinner than a pixel let seams between neighbours show through: faces are drawn without.
 _SEAMLESS = 1_000
+# Both coordinates have one scale up to this ratio of the sides of what is shown.
+_LONGEST = 8.0
 
 
 def plot_regions(
@@ -53,9 +62,10 @@ def plot_regions(
     carving : Carving
         On a domain of affine dimension one to three: a `Box`, a `Polytope`, a `Space`, or a `Slice`
         or `Segment` of a larger space, drawn in its own coordinates. An incomplete one is drawn as
-        far as it goes, says so in its title, and what is not covered is hatched.
+        far as it goes, says so in its title, and what is not covered is hatched (in three
+        dimensions: left out).
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw; by default a new figure. Its scales must be linear.
     color : optional
         ``"active"``: the number of active neurons; ``("active", l)``: of those in layer l;
         ``("layer", l)``: a colour for each pattern of layer l, so that neighbours of different
@@ -68,8 +78,9 @@ def plot_regions(
         On a plane `Slice`: mark ``y = (0, 0)``, ``(1, 0)`` and ``(0, 1)``, which are the three
         inputs of `Slice.through`, where they lie in the domain; the names to write at them.
     bounds : [(x0, x1), (y0, y1)], optional
-        What part to show. By default all of a bounded domain; of an unbounded one, the limits set
-        on `ax`, else a window around the corners of the regions.
+        What part to show, a pair a dimension. By default what the limits set on `ax` show (not in
+        three dimensions), else all of a bounded domain, and of an unbounded one a window around
+        the corners of the regions.
     codes : bool
         Write regions' codes into them, but for those that would cover others.
     linewidth : float, optional
@@ -84,7 +95,8 @@ def plot_regions(
     Returns
     -------
     matplotlib Axes
-        In the plane ``ax.collections[0]`` holds the regions.
+        In the plane the first collection that was added, ``ax.collections[0]`` of axes that were
+        empty, holds the regions.
 
     Raises
     ------
@@ -98,7 +110,8 @@ def plot_regions(
     -----
     No pixel grid is involved: corners are those of `Carving.vertices`, and unbounded regions are
     clipped by their halfspaces. The output is affine on each polygon, and drawn so. Above some
-    thousand regions, what a ``.pdf`` or ``.svg`` file holds of them is an image.
+    thousand regions, what a ``.pdf`` or ``.svg`` file holds of them is an image. All coordinates
+    have one scale, unless what is shown is more than eight times as long as wide.
 
     Examples
     --------
@@ -109,8 +122,7 @@ def plot_regions(
     >>> len(ax.collections[0].get_paths()), ax.get_title()
     (4, '4 activation regions')
     """
-    if not isinstance(carving, Carving):
-        raise InputError(f"a {type(carving).__name__} was given; a Carving is needed: carve first.")
+    need_carving(carving)
     rank = carving.domain.rank
     if rank == 0:
         raise InputError(f"{carving.domain!r} is a single point, and there is nothing to draw.")
@@ -119,47 +131,51 @@ def plot_regions(
             f"{carving.domain!r} has dimension {rank}, and pictures have one to three. Carve a "
             f"polycarve.Slice of it, such as Slice.through(a, b, c)."
         )
-    _check(rank, points, labels, codes, linewidth, view)
-    ax = axes_or_new(ax, solid=rank == 3)
-    coloring = read_color(color, carving)
-    in_view = len(carving)
+    _check(rank, points, labels, codes, linewidth, view, bounds)
     width = line_width(len(carving)) if linewidth is None else float(linewidth)
-    if rank == 1:
-        shown = lines.draw(carving, ax, coloring, bounds=bounds, linewidth=width, cmap=cmap)
-    elif rank == 3:
-        shown = solids.draw(
-            carving, ax, coloring, bounds=bounds, linewidth=width, cmap=cmap, view=view
-        )
-    else:
-        window = choose_window(carving, bounds, ax)
-        parts = polygons(carving, window)
-        draw_blank(carving, ax, window)
-        shown = draw_polygons(carving, ax, parts, coloring, linewidth=width, cmap=cmap)
-        if codes:
-            write_codes(carving, ax, parts)
-        in_view = len(parts)
-    if key:
-        add_key(ax, shown, coloring)
-    _name_axes(carving, ax)
-    ax.set_title(title(carving, in_view))
-    if rank == 2:
+    with axes_or_new(ax, solid=rank == 3) as ax:
+        coloring = read_color(color, carving)
+        in_view = len(carving)
+        if rank == 3:
+            shown = solids.draw(
+                carving, ax, coloring, bounds=bounds, linewidth=width, cmap=cmap, view=view
+            )
+        elif rank == 1:
+            window = choose_window(carving, bounds, ax)
+            shown, in_view = lines.draw(carving, ax, coloring, window, linewidth=width, cmap=cmap)
+        else:
+            window = choose_window(carving, bounds, ax)
+            parts = polygons(carving, window)
+            draw_blank(carving, ax, window)
+            shown = draw_polygons(carving, ax, parts, coloring, linewidth=width, cmap=cmap)
+            if codes:
+                write_codes(carving, ax, parts)
+            in_view = len(parts)
+        if key:
+            add_key(ax, shown, coloring)
+        _name_axes(carving, ax)
+        ax.set_title(title(carving, in_view))
         draw_marks(carving, ax, marks)
-    if points is not None:
-        draw_points(carving, ax, points, labels)
-    return ax
+        if points is not None:
+            draw_points(carving, ax, points, labels)
+        return ax
 
 
-def _check(rank: int, points: Any, labels: Any, codes: bool, linewidth: Any, view: Any) -> None:
+def _check(
+    rank: int, points: Any, labels: Any, codes: bool, linewidth: Any, view: Any, bounds: Any
+) -> None:
     """Refuse what would be left out silently."""
     if labels is not None and points is None:
         raise InputError("labels belong to points, and none were given.")
     if codes and rank != 2:
         raise InputError("codes are written into regions of a plane only. Leave codes out.")
-    is_number = isinstance(linewidth, (int, float, np.number)) and linewidth >= 0
-    if linewidth is not None and not is_number:
+    is_number = isinstance(linewidth, (int, float, np.number)) and 0 <= linewidth < np.inf
+    if linewidth is not None and (not is_number or isinstance(linewidth, bool)):
         raise InputError(f"linewidth is {linewidth!r}; a number of points, 0 or more, is needed.")
     if view not in ("cutaway", "exploded"):
         raise InputError(f'view is {view!r}; "cutaway" or "exploded" is needed.')
+    if view == "exploded" and rank == 3 and bounds is not None:
+        raise InputError('bounds do not clip cells pulled apart. Use view="cutaway".')
 
 
 def title(carving: Carving, in_view: int) -> str:
@@ -181,10 +197,11 @@ def draw_blank(carving: Carving, ax: Any, window: Window | None) -> None:
         lower, upper = window.lower, window.upper
     outline = domain_outline(carving, window)
     if outline and not carving.complete:
-        # A lattice that no region shows.
-        patch = Polygon(outline, facecolor=BACKGROUND, edgecolor="#8c8c8c", hatch="xx", zorder=0.5)
-        ax.add_patch(patch)
-    ax.set(xlim=(lower[0], upper[0]), ylim=(lower[1], upper[1]), aspect="equal")
+        ax.add_patch(Polygon(outline, **HATCHED))
+    set_limits(ax, x=(lower[0], upper[0]), y=(lower[1], upper[1]))
+    size = upper - lower
+    # Of what is much longer than wide nothing could be told apart at one scale.
+    ax.set_aspect("equal" if size.max() <= _LONGEST * size.min() else "auto")
 
 
 def draw_polygons(

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from polycarve.carving import Carving
 from polycarve.errors import GeometryError, InputError
-from polycarve.plot.canvas import LINES
+from polycarve.plot.canvas import LINES, set_limits
 from polycarve.plot.colors import Coloring, color_map, output_values
-from polycarve.plot.windows import Point, Row, Window, clip, clipped, extent, read_box, spread
+from polycarve.plot.windows import Point, Row, Window, clip, clipped, read_box, spread, whole
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -29,6 +29,8 @@ _ELEVATION, _AZIMUTH = 24.0, -52.0
 _CORNER = np.array([1.0, -1.0, 1.0])
 _MOST_EXPLODED = 1_000
 _PULL = 0.35
+# Sides shorter than this part of the longest are drawn longer than they are.
+_LONGEST = 4.0
 
 
 class _Plane(NamedTuple):
@@ -71,7 +73,8 @@ def draw(
     shown = Poly3DCollection(faces.polygons, cmap=chosen, norm=norm, edgecolor="none")
     shown.set_array(np.ma.masked_invalid(coloring.values))
     many = len(faces.polygons) > 5_000
-    shown.set(rasterized=many, antialiased=False)
+    shown.set(rasterized=many, antialiased=False, zorder=1)
+    ax.computed_zorder = False  # so that data is on top, as in the plane
     if view == "exploded":  # here edges are hidden with their cells
         shown.set(edgecolor=LINES, linewidth=linewidth, antialiased=True)
     ax.add_collection3d(shown, autolim=False)
@@ -82,8 +85,8 @@ def draw(
     room = 1 + _PULL if view == "exploded" else 1.0
     middle, half = (window.lower + window.upper) / 2, (window.upper - window.lower) / 2 * room
     low, high = middle - half, middle + half
-    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
-    ax.set_box_aspect(half)
+    set_limits(ax, x=(low[0], high[0]), y=(low[1], high[1]), z=(low[2], high[2]))
+    ax.set_box_aspect(np.maximum(half, half.max() / _LONGEST))
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
         axis.set_major_locator(MaxNLocator(4, prune="both"))
     ax.view_init(elev=_ELEVATION, azim=_AZIMUTH)
@@ -94,9 +97,7 @@ def box_seen(carving: Carving, bounds: Any) -> Window:
     """Return the box that is shown."""
     if bounds is not None:
         return read_box(bounds, 3)
-    if carving.domain.is_bounded:
-        return Window(*(bound[carving.domain.free] for bound in carving.domain.bounds()))
-    return Window(*extent(carving))
+    return whole(carving)
 
 
 # ---------------------------------------------------------------------- the cut-away

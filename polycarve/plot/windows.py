@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ Row = tuple[float, float, float]
 
 # Of at least so many corners, the outermost ones do not widen the window.
 _MANY = 40
+# Coordinates this large leave a picture no room to compute in.
+_LARGE = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +82,14 @@ def read_box(bounds: Any, dim: int = 2) -> Window:
     """Return a window given as one pair ``(lo, hi)`` a coordinate."""
     try:
         array = np.array(bounds, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.zeros(0)
     shape = array.shape == (dim, 2)
-    if not shape or not np.isfinite(array).all() or (array[:, 0] >= array[:, 1]).any():
+    if not shape or not (np.abs(array) < _LARGE).all() or (array[:, 0] >= array[:, 1]).any():
+        needed = "one pair" if dim == 1 else f"{dim} pairs"
         raise InputError(
-            f"bounds are {bounds!r}; {dim} pairs (lo, hi) with lo < hi are needed, "
-            f"one a coordinate."
+            f"bounds are {bounds!r}; {needed} (lo, hi) of numbers with lo < hi, one a coordinate, "
+            f"{'is' if dim == 1 else 'are'} needed."
         )
     return Window(array[:, 0], array[:, 1])
 
@@ -102,16 +106,28 @@ def spread(carving: Carving, free: FloatArray) -> FloatArray:
 def choose_window(carving: Carving, bounds: Any, ax: Any) -> Window | None:
     """Return the window: that asked for, else the limits set on `ax`, else one that fits.
 
-    None for a bounded domain of which all is to be seen.
+    Where only one axis has limits, the other one fits. None for a bounded domain of which all is
+    to be seen.
     """
+    names = "xy"[: carving.domain.rank]
     if bounds is not None:
-        return read_box(bounds)
-    if ax is not None and not (ax.get_autoscalex_on() or ax.get_autoscaley_on()):
-        return read_box([sorted(ax.get_xlim()), sorted(ax.get_ylim())])
-    if carving.domain.is_bounded:
+        return read_box(bounds, len(names))
+    is_set = [not getattr(ax, f"get_autoscale{name}_on")() for name in names]
+    if carving.domain.is_bounded and not any(is_set):
         return None
-    lower, upper = extent(carving)
+    window = whole(carving)
+    lower, upper = window.lower.copy(), window.upper.copy()
+    for j, name in enumerate(names):
+        if is_set[j]:
+            lower[j], upper[j] = sorted(getattr(ax, f"get_{name}lim")())
     return Window(lower, upper)
+
+
+def whole(carving: Carving) -> Window:
+    """Return a window that shows all of a bounded domain, and what matters of another."""
+    if carving.domain.is_bounded:
+        return Window(*(bound[carving.domain.free] for bound in carving.domain.bounds()))
+    return Window(*extent(carving))
 
 
 def extent(carving: Carving) -> tuple[FloatArray, FloatArray]:
@@ -131,8 +147,9 @@ def extent(carving: Carving) -> tuple[FloatArray, FloatArray]:
         seen = np.zeros((1, len(free))) if not len(seen) else seen
     share = 0.05 if len(np.unique(seen, axis=0)) >= _MANY else 0.0
     lower, upper = np.quantile(seen, share, axis=0), np.quantile(seen, 1 - share, axis=0)
-    room = 0.25 * max(float((upper - lower).max()), 1e-9 * float(np.abs(seen).max()))
-    room = room or 1.0
+    size, reach = float((upper - lower).max()), float(np.abs(seen).max())
+    # Lines through one point look alike in every window around it.
+    room = 0.25 * (size if size > 1e-12 * reach else reach) or 1.0
     low, high = (bound[free] for bound in carving.domain.bounds())
     return np.maximum(lower - room, low), np.minimum(upper + room, high)
 
@@ -149,7 +166,7 @@ def domain_outline(carving: Carving, window: Window | None) -> list[Point]:
 
 def polygons(carving: Carving, window: Window | None) -> Polygons:
     """Return the regions of a plane domain, clipped to a window if there is one."""
-    if window is None:
+    if window is None or _shows_all(window, carving):
         try:
             cells = carving.cells()
             offsets, corners = cells.vertex_offsets, cells.vertices
@@ -157,6 +174,11 @@ def polygons(carving: Carving, window: Window | None) -> Polygons:
             offsets, corners = carving.vertices()
         return Polygons(np.arange(len(carving)), offsets, corners[:, carving.domain.free])
     return clipped(carving, window.corners, np.arange(len(carving)))
+
+
+def _shows_all(window: Window, carving: Carving) -> bool:
+    lower, upper = (bound[carving.domain.free] for bound in carving.domain.bounds())
+    return bool((window.lower <= lower).all() and (window.upper >= upper).all())
 
 
 def clipped(
@@ -174,7 +196,10 @@ def clipped(
     from.
     """
     columns = carving.facet_columns()
-    A, b = columns.A, columns.b
+    counts = np.diff(columns.offsets)[regions]
+    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    facet = np.arange(first[-1]) + np.repeat(columns.offsets[regions] - first[:-1], counts)
+    A, b = columns.A[facet], columns.b[facet]
     scale = np.abs(A).max(axis=1, initial=0.0)
     if origin is not None and basis is not None and normal is not None:
         slack, size = b - A @ origin, np.abs(A) @ np.abs(origin) + np.abs(b)
@@ -185,16 +210,15 @@ def clipped(
         rows[is_flat], slack[is_flat] = 0.0, np.where(out[is_flat], -1.0, 1.0)
         A, b = rows, slack
     rows_of = _rows(A[:, 0], A[:, 1], b)
-    first = columns.offsets.tolist()
     found: list[Point] = []
-    seen, counts = [], []
-    for region in regions.tolist():
-        part = clip(start, rows_of[first[region] : first[region + 1]])
+    seen, sizes = [], []
+    for region, (begin, end) in zip(regions.tolist(), pairwise(first.tolist()), strict=True):
+        part = clip(start, rows_of[begin:end])
         if part:
             seen.append(region)
-            counts.append(len(part))
+            sizes.append(len(part))
             found += part
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return Polygons(np.array(seen, np.int64), offsets, np.array(found).reshape(-1, 2))
 
 
@@ -213,7 +237,7 @@ def clip(polygon: list[Point], rows: Iterable[Row]) -> list[Point]:
         kept: list[Point] = []
         before, here = polygon[-1], values[-1]
         for point, value in zip(polygon, values, strict=True):
-            if here * value < 0:
+            if (here < 0 < value) or (value < 0 < here):
                 t = here / (here - value)
                 x, y = (
                     before[0] + t * (point[0] - before[0]),

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from polycarve.plot.canvas import need_matplotlib
 from polycarve.plot.figures.classifier import moons, moons_layers
 from polycarve.plot.figures.counting import growth, lines
 from polycarve.plot.figures.shares import volumes
@@ -29,6 +30,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
 
 def write_figures(folder: str | Path, *, dpi: float = 100) -> list[Path]:
     """Write every figure as a PNG into a folder that exists, and return the paths."""
+    need_matplotlib()
     paths = []
     for name, draw in FIGURES.items():
         path = Path(folder) / f"{name}.png"
