@@ -124,6 +124,7 @@ def test_coordinates_are_the_inputs():
     [
         (pc.Box([0, 0], [1, "0.5"]), "Box([0, 0], [1, 0.5])"),
         (pc.Box([0], [1]), "Box([0], [1])"),
+        (pc.Box([1000000], [1000002]), "Box([1000000], [1000002])"),
         (pc.Box.cube(-3, 3, dim=2), "Box([-3, -3], [3, 3])"),
         (pc.Box.cube(-3, 3, dim=784), "Box.cube(-3, 3, dim=784)"),
         (pc.Box([0] * 9, [1] * 8 + [0]), "Box(9 coordinates, rank 8)"),

@@ -205,11 +205,15 @@ class Box(Domain):
 
     def __repr__(self) -> str:
         lo, hi = self.lo.float64, self.hi.float64
+        # As many digits as tell the two sides apart.
+        is_flat = lo[:9] == hi[:9]
+        for digits in (6, 9, 12, 17):
+            below, above = ([f"{v:.{digits}g}" for v in side[:9]] for side in (lo, hi))
+            if all((a == b) <= flat for a, b, flat in zip(below, above, is_flat, strict=True)):
+                break
         if np.all(lo == lo[0]) and np.all(hi == hi[0]) and self.input_dim > 2:
-            return f"Box.cube({lo[0]:g}, {hi[0]:g}, dim={self.input_dim})"
-        text = "Box([{}], [{}])".format(
-            ", ".join(f"{v:g}" for v in lo[:9]), ", ".join(f"{v:g}" for v in hi[:9])
-        )
+            return f"Box.cube({below[0]}, {above[0]}, dim={self.input_dim})"
+        text = f"Box([{', '.join(below)}], [{', '.join(above)}])"
         if self.input_dim > 4 or len(text) >= 80:
             return f"Box({self.input_dim} coordinates, rank {self.rank})"
         return text
