@@ -134,6 +134,19 @@ def test_deadlines_are_looked_at_between_few_points(
     assert found.n == 1 << steps
 
 
+def test_grids_of_any_fineness_are_begun_at_once() -> None:
+    """Without a list of all the values of a coordinate; in the widest of boxes too."""
+    source = draws.grid(pc.Box.cube(-1, 1, dim=1), 10**9)
+    first, _ = next(iter(source.draw(3)))
+    assert first[:, 0].tolist() == [-1.0, -1.0 + 2 / (10**9 - 1), -1.0 + 4 / (10**9 - 1)]
+    wide = pc.Box.cube(-1.5e308, 1.5e308, dim=1)
+    (points, _), *_ = draws.grid(wide, 5).draw(9)
+    assert points[:, 0] == pytest.approx([-1.5e308, -0.75e308, 0.0, 0.75e308, 1.5e308])
+    (points, _), *_ = draws.grid(pc.Box.cube("0.1", "0.7", dim=1), 13).draw(20)
+    low, high = pc.Box.cube("0.1", "0.7", dim=1).inner_bounds
+    assert points[:, 0].tolist() == np.linspace(low[0], high[0], 13).tolist()
+
+
 def test_hashes_that_collide(monkeypatch: pytest.MonkeyPatch) -> None:
     case = cases.spec()["rand_2-128-128"]
     expected = pc.sample(case.network, case.box, 5000, rng=0)
@@ -238,5 +251,5 @@ def test_bad_places() -> None:
         pc.sample(MOONS, pc.Box.cube(0, 1, dim=3))
     with pytest.raises(NetworkError, match="is not a network"):
         pc.sample("moons", AROUND)
-    with pytest.raises(DomainError, match="has too many corners to be cut"):
+    with pytest.raises(DomainError, match="cannot be cut into simplices"):
         pc.sample(cases.integers(10, [2], 0), thin(10), 5)

@@ -169,6 +169,11 @@ UNIFORM = {
         "about 0.5",
     ),
     "thin polytope": (lcg(4)[0], thin(2), "by simplices"),
+    "simplex of which a box has little": (
+        cases.integers(9, [4, 3], 3, 2),
+        pc.Polytope(np.vstack([-np.eye(9), np.ones((1, 9))]), [0] * 9 + [2]),
+        "by simplices",
+    ),
     "thin polytope, three dimensions": (lcg(11)[0], thin(3), "by simplices"),
 }
 
