@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 import polycarve as pc
 from polycarve.cli import main
+from polycarve.errors import InputError
 
 SCHEMA = json.loads((Path(pc.__file__).parent / "cli" / "bounds.schema.json").read_text())
 
@@ -75,6 +76,17 @@ def test_json_of_numbers_that_python_does_not_print() -> None:
             part = digits[start : start + 500]
             value = value * 10 ** len(part) + int(part)
         assert value == want
+
+
+@pytest.mark.parametrize("args", [("1000000000", "5", "5"), ("5", str(10**30))])
+def test_numbers_of_more_digits_than_memory_holds_are_told_of(args: tuple[str, ...]) -> None:
+    done = run(*args, "--json")
+    jsonschema.validate(json.loads(done.stdout), SCHEMA)
+    assert "too many digits" in done.stdout
+    written = {row["name"]: row["value"] for row in json.loads(done.stdout)["bounds"]}
+    assert written["serra"] == pc.bounds.serra(*map(int, args[:1]), [*map(int, args[1:])])
+    with pytest.raises(InputError, match="too many digits"):
+        pc.bounds.trivial(5, [10**30])
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from polycarve.networks import Activation, Layer, Network, examples
 from polycarve.rational import ExactArray
 from polycarve.sampling import CountEstimate
 from tests import cases
+from tests.test_sampling_points import thin
 
 MOONS, AROUND = examples.moons(), pc.Box.cube(-3, 3, dim=2)
 FILE = str(cases.DATA / "networks" / "moons.npz")
@@ -260,6 +261,48 @@ def test_unbounded_places_cannot_be_sampled() -> None:
     assert dict(found.missing) == {"random points": "Space(2) is unbounded."}
     assert found.estimate("stochastic enumeration") is not None
     assert found.estimate("random lines") is None
+
+
+def test_places_too_thin_to_be_sampled_are_compared_all_the_same() -> None:
+    rod = thin(10)
+    net = cases.integers(10, [4, 3], 1)
+    with pytest.raises(DomainError, match="fills too little"):
+        pc.sample(net, rod, 10)
+    found = pc.compare(net, rod, n=10, rng=0)
+    assert found.regions == pc.count_regions(net, rod)
+    assert found.samples == ()
+    assert "fills too little" in dict(found.missing)["random points"]
+    assert found.estimate("stochastic enumeration") is not None
+
+
+def test_generators_that_cannot_spawn() -> None:
+    """Those made of a RandomState have a seed of the old kind."""
+
+    def old() -> np.random.Generator:
+        return np.random.Generator(np.random.RandomState(1)._bit_generator)
+
+    one, other = (pc.compare(MOONS, AROUND, n=100, rng=old()) for _ in range(2))
+    assert one.to_dict() == other.to_dict()
+
+
+@pytest.mark.parametrize("limits", [pc.Limits(max_regions=3), pc.Limits()])
+def test_doubtful_decisions_are_in_the_table(limits: pc.Limits) -> None:
+    deep = pc.theory.networks.sharp_folding(1, [3] * 40).network
+    found = pc.compare(deep, [(0, 1)], n=10, n_probes=2, grid=2, rng=0, limits=limits)
+    assert found.carving is not None
+    assert found.carving.n_doubtful > 0
+    assert "doubtful decisions" in found.this_network[0].note
+    assert not any(one.is_unbiased for one in found.estimates if one.n_doubtful)
+
+
+def test_deep_networks_have_more_regions_than_shallow_ones_of_their_size() -> None:
+    known = pc.theory.networks.sharp_folding(1, [3, 3, 3])
+    found = pc.compare(known.network, known.box, n=10, rng=0)
+    shallow = found.bound("shallow")
+    assert shallow is not None
+    assert shallow.value == 10 < found.regions == 64
+    bounds = [row for row in found.bounds if row.kind in ("upper", "maximum")]
+    assert all(row.value is None or row.value >= 64 for row in bounds)
 
 
 def test_no_hidden_layer() -> None:

@@ -13,8 +13,9 @@ import pytest
 
 import polycarve as pc
 from polycarve.carving import Carving
-from polycarve.errors import InputError
+from polycarve.errors import InputError, NumericalError
 from polycarve.networks import examples
+from polycarve.sampling import estimate as estimates
 from polycarve.sampling import (
     inverse_volume,
     knuth_probe,
@@ -22,7 +23,7 @@ from polycarve.sampling import (
     stochastic_enumeration,
 )
 from polycarve.sampling.enumeration import _Enumeration
-from polycarve.sampling.estimate import CountEstimate, mean_interval
+from polycarve.sampling.estimate import CountEstimate, mean_interval, standard_error
 from polycarve.sampling.levels import CellTree, Guard, TooManyError
 from polycarve.sampling.walks import Walk, child_by_halving, uniform_child
 from polycarve.splitting import drive
@@ -528,6 +529,38 @@ def test_bad_sizes() -> None:
     for carving in (partial, pc.carve(net, pc.Space(2)), net):
         with pytest.raises(InputError, match="complete Carving"):
             inverse_volume(carving)  # type: ignore[arg-type]
+
+
+def test_doubtful_decisions_are_spoken_of() -> None:
+    """Folds so deep that floats have no digits left: most regions are lost on the way."""
+    known = pc.theory.networks.sharp_folding(2, [8] * 40)
+    box = pc.Box.cube(0, 1, dim=2)
+    for estimate in (
+        layer_probe(known.network, box, 3, rng=0),
+        knuth_probe(known.network, box, 3, rng=0),
+        stochastic_enumeration(known.network, box, 2, budget=20, rng=0),
+    ):
+        assert estimate.value < known.regions / 1e6
+        assert estimate.n_doubtful > 0
+        assert not estimate.is_unbiased
+        assert f"{estimate.n_doubtful:,} decisions were doubtful" in str(estimate)
+    sure = layer_probe(examples.moons(), pc.Box.cube(-3, 3, dim=2), 5, rng=0)
+    assert (sure.n_doubtful, sure.is_unbiased) == (0, True)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e150, 1e300])
+def test_numbers_whose_squares_and_sums_are_beyond_floats(size: float) -> None:
+    values = np.array([1.0, 2.0, 2.0, 3.0, 9.0, 4.0])
+    huge = size * values
+    assert estimates.mean(huge) == pytest.approx(size * 3.5)
+    error, ends = standard_error(values), mean_interval(values, 0.95)
+    assert error is not None
+    assert ends is not None
+    assert standard_error(huge) == pytest.approx(size * error)
+    assert mean_interval(huge, 0.95) == pytest.approx([size * end for end in ends])
+    assert estimates.mean(np.full(9, 1.7e308)) == pytest.approx(1.7e308)
+    with pytest.raises(NumericalError, match="too large for a float"):
+        estimates.mean(np.array([1.0, np.inf]))
 
 
 def test_estimates_are_readable() -> None:

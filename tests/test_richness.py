@@ -254,3 +254,12 @@ def test_orders_and_limits() -> None:
         jackknife(COUNTS, order=0)
     with pytest.raises(InputError, match="rare is 0"):
         ace(COUNTS, rare=0)
+
+
+def test_sums_of_counts_do_not_wrap_round() -> None:
+    with pytest.raises(InputError, match="more points than anyone counts"):
+        observed([2**62] * 4)
+    assert observed([2**60, 2**60]).n == 2**61
+    big = ace([2**34, 2**34, 1, 1], rare=2**40)
+    assert big.value == pytest.approx(6.0)  # 4, and 2 times a squared variation of 1
+    assert math.copysign(1.0, good_toulmin([1, 1], 0)) == 1.0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,7 @@ import polycarve as pc
 from polycarve import patterns
 from polycarve.errors import DomainError, InputError, NetworkError
 from polycarve.networks import Network, examples
-from polycarve.sampling import samples, tally
+from polycarve.sampling import draws, samples, tally
 from tests import cases
 from tests.test_sampling_points import SQUARE, UNIFORM, cancelling, thin
 
@@ -108,6 +111,40 @@ def test_chunks_do_not_show(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tally, "_LEAST_WAITING", 5)
     for call, expected in zip(calls, whole, strict=True):
         assert same(pc.sample(network, domain, **call), expected)
+
+
+def test_parts_by_the_clock_hold_the_same_points() -> None:
+    one = pc.sample(MOONS, AROUND, 5000, rng=3)
+    far = time.monotonic() + 1e6
+    source = draws.uniform(AROUND, 5000, np.random.default_rng(3))
+    assert same(one, samples.run(MOONS, AROUND, source, deadline=far))
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 3])
+def test_deadlines_are_looked_at_between_few_points(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 1, 1, 2, 4, ... points: each can take seconds in a deep network."""
+    looks = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: float(next(looks) >= steps))
+    monkeypatch.setattr(samples, "time", clock)
+    source = draws.uniform(AROUND, 5000, np.random.default_rng(3))
+    found = samples.run(MOONS, AROUND, source, deadline=0.5)
+    assert not found.is_whole
+    assert found.n == 1 << steps
+
+
+def test_grids_of_any_fineness_are_begun_at_once() -> None:
+    """Without a list of all the values of a coordinate; in the widest of boxes too."""
+    source = draws.grid(pc.Box.cube(-1, 1, dim=1), 10**9)
+    first, _ = next(iter(source.draw(3)))
+    assert first[:, 0].tolist() == [-1.0, -1.0 + 2 / (10**9 - 1), -1.0 + 4 / (10**9 - 1)]
+    wide = pc.Box.cube(-1.5e308, 1.5e308, dim=1)
+    (points, _), *_ = draws.grid(wide, 5).draw(9)
+    assert points[:, 0] == pytest.approx([-1.5e308, -0.75e308, 0.0, 0.75e308, 1.5e308])
+    (points, _), *_ = draws.grid(pc.Box.cube("0.1", "0.7", dim=1), 13).draw(20)
+    low, high = pc.Box.cube("0.1", "0.7", dim=1).inner_bounds
+    assert points[:, 0].tolist() == np.linspace(low[0], high[0], 13).tolist()
 
 
 def test_hashes_that_collide(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,5 +251,5 @@ def test_bad_places() -> None:
         pc.sample(MOONS, pc.Box.cube(0, 1, dim=3))
     with pytest.raises(NetworkError, match="is not a network"):
         pc.sample("moons", AROUND)
-    with pytest.raises(DomainError, match="has too many corners to be cut"):
+    with pytest.raises(DomainError, match="cannot be cut into simplices"):
         pc.sample(cases.integers(10, [2], 0), thin(10), 5)

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import polycarve as pc
+from polycarve import theory
 from polycarve.networks import Activation, Layer, Network, examples
+from polycarve.networks.locating import exact_pattern
 from polycarve.rational import ExactArray
+from polycarve.sampling import forward
 from tests import cases
 from tests.lcg import lcg
 
@@ -91,8 +94,10 @@ def places() -> dict[str, tuple[Network, Any]]:
 
 
 @pytest.mark.parametrize("name", places())
-def test_grid_points_one_by_one(name: str) -> None:
+@pytest.mark.parametrize("most", [0, 8])
+def test_grid_points_one_by_one(name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Corners, faces and hyperplanes: every grid point is looked up in the exact regions."""
+    monkeypatch.setattr(forward, "_MOST_IN_DOUBT", most)
     network, domain = places()[name]
     side = 9 if domain.rank == 2 else 5 if domain.rank > 2 else 65
     found = pc.sample(network, domain, grid=side)
@@ -116,6 +121,20 @@ def test_grid_points_one_by_one(name: str) -> None:
     assert dict(zip(found.codes(), found.counts.tolist(), strict=True)) == tally
     assert list(found.codes()) == sorted(found.codes(), key=lambda c: c.replace("a", "z"))
     assert (found.n_outside, found.n) == (outside, side**domain.rank - outside)
+
+
+def test_networks_so_deep_that_floats_have_no_digits_left() -> None:
+    """Three hundred neurons of each point are in doubt: one exact evaluation settles them all."""
+    network = theory.networks.sharp_folding(2, [8] * 40).network
+    points = np.random.default_rng(0).random((20, 2))
+    found = pc.sample(network, pc.Box.cube(0, 1, dim=2), points=points)
+    assert found.n_on_boundary == 0
+    assert {tuple(row) for row in found.patterns} == {
+        tuple(exact_pattern(network, point)) for point in points
+    }
+    finder = forward.RegionFinder.on(network, pc.Box.cube(0, 1, dim=2))
+    finder.find(points)
+    assert not finder._forms  # each would cost as much as a point
 
 
 # ---------------------------------------------------------------------- where points are drawn
@@ -150,6 +169,11 @@ UNIFORM = {
         "about 0.5",
     ),
     "thin polytope": (lcg(4)[0], thin(2), "by simplices"),
+    "simplex of which a box has little": (
+        cases.integers(9, [4, 3], 3, 2),
+        pc.Polytope(np.vstack([-np.eye(9), np.ones((1, 9))]), [0] * 9 + [2]),
+        "by simplices",
+    ),
     "thin polytope, three dimensions": (lcg(11)[0], thin(3), "by simplices"),
 }
 

@@ -28,7 +28,7 @@ def bounds_of(network: Network, rank: int) -> tuple[BoundRow, ...]:
     ]
     neurons = "neuron" if sum(cuts) == 1 else "neurons"
     shallow = f"{sum(cuts)} {neurons} in one layer; Zaslavsky 1975, Theorem A"
-    rows.append(BoundRow("shallow", "maximum", zaslavsky(rank, sum(cuts)), "", shallow))
+    rows.append(BoundRow("shallow", "one layer", zaslavsky(rank, sum(cuts)), "", shallow))
     return tuple(rows)
 
 

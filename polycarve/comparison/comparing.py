@@ -22,11 +22,11 @@ from polycarve.comparison.parts import (
 )
 from polycarve.comparison.result import Comparison
 from polycarve.domains import Domain, as_domain
-from polycarve.errors import GeometryError, InputError, NumericalError
+from polycarve.errors import DomainError, GeometryError, InputError, NumericalError
 from polycarve.networks import Network, as_network
 from polycarve.recursion import carve, select_method
 from polycarve.sampling import draws
-from polycarve.sampling.arguments import as_generator
+from polycarve.sampling.arguments import as_generator, spawned
 from polycarve.sampling.estimate import CountEstimate
 from polycarve.sampling.lines import random_lines
 from polycarve.sampling.probes import inverse_volume, knuth_probe, layer_probe
@@ -113,10 +113,15 @@ def compare(
     limits = DEFAULT_LIMITS if limits is None else checked(limits)
     method_named(method if method != "auto" else select_method(network, place).method)
     side = 100 if grid is None and place.is_bounded and place.rank <= 2 else grid
-    others = generator.spawn(5)  # one each, so that none depends on how far another came
+    others = spawned(generator, 5)  # one each, so that none depends on how far another came
     sources = [] if side is None else [draws.grid(place, side)]
-    if place.is_bounded:
-        sources.insert(0, draws.uniform(place, n, generator))
+    missing = [] if place.is_bounded else [("random points", f"{place!r} is unbounded.")]
+    try:
+        if place.is_bounded:
+            sources.insert(0, draws.uniform(place, n, generator))
+    except DomainError:
+        why = f"{place!r} fills too little of the box around it."
+        missing.append(("random points", why))
     cannot_carve, cannot_probe = (
         too_large(network, place, method),
         too_large(network, place, "auto"),
@@ -127,8 +132,7 @@ def compare(
     samples = tuple(
         run(network, place, source, deadline=clock.deadline(_FOR_POINTS)) for source in sources
     )
-    estimates = list(samples[0].estimates[1:]) if place.is_bounded else []
-    missing = [] if place.is_bounded else [("random points", f"{place!r} is unbounded.")]
+    estimates = [] if missing else list(samples[0].estimates[1:])
     carving = None
     if cannot_carve is None:
         most = Limits(limits.max_regions, clock.share(_FOR_CARVING))

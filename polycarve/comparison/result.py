@@ -89,7 +89,8 @@ class Comparison:
         What could not be had.
     bounds : tuple of BoundRow
         Every statement about the architecture, with the rank of the domain as dimension; the last
-        is the most regions of as many neurons in a single layer.
+        is the most regions of as many neurons in a single layer, of the kind ``"one layer"``: no
+        bound for a network with more layers.
     """
 
     network: Network
@@ -156,9 +157,9 @@ class Comparison:
         after = ""
         if len(self.layer_counts) > 1:
             after = f"after each layer: {', '.join(f'{n:,}' for n in self.layer_counts)}"
-        if self.complete and carving is not None:
-            if carving.n_doubtful:
-                after += f"; {carving.n_doubtful:,} doubtful decisions"
+        if carving is not None and carving.n_doubtful:
+            after += f"{'; ' if after else ''}{carving.n_doubtful:,} doubtful decisions"
+        if self.complete:
             return Row("carved", "exact", f"{value:,}", after, value)
         why = "not carved; points saw so many"
         if carving is not None:

@@ -20,6 +20,7 @@ _LOOKS: dict[str, tuple[str, str, bool]] = {
     "baseline": ("#7F7F7F", "s", False),
     "upper": ("#D55E00", "<", True),
     "maximum": ("#D55E00", "D", False),
+    "one layer": ("#D55E00", "d", False),
     "lower": ("#CC79A7", ">", True),
     "rule of thumb": ("#7F7F7F", "x", True),
 }

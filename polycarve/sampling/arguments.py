@@ -22,6 +22,15 @@ def as_generator(rng: Any) -> np.random.Generator:
     return np.random.default_rng(rng)
 
 
+def spawned(generator: np.random.Generator, n: int) -> list[np.random.Generator]:
+    """Return generators that are independent of each other."""
+    try:
+        return generator.spawn(n)
+    except TypeError:  # one with a seed of the old kind
+        seeds = generator.integers(1 << 63, size=(n, 4), dtype=np.uint64).tolist()
+        return [np.random.default_rng(seed) for seed in seeds]
+
+
 def checked_confidence(confidence: Any) -> float:
     """Return a confidence level; refuse what is none."""
     number = isinstance(confidence, (int, float, np.number)) and not isinstance(confidence, bool)

@@ -81,7 +81,7 @@ def uniform(domain: Domain, n: int, rng: np.random.Generator) -> Source:
     return Source("uniform", how, lambda size: _kept(candidates, place, n, rng, size), n)
 
 
-def _between(low: FloatArray, high: FloatArray, share: FloatArray) -> FloatArray:
+def _between(low: FloatArray | float, high: FloatArray | float, share: FloatArray) -> FloatArray:
     points = share * high
     points += (1 - share) * low
     return np.clip(points, low, high, out=points)
@@ -105,9 +105,8 @@ def _candidates(place: Polytope) -> tuple[Candidates, str]:
             return in_simplices, "uniform, by simplices"
     if share == 0:
         raise DomainError(
-            f"{place!r} fills too little of the box around it for drawing points there, and has "
-            f"too many corners to be cut into simplices. Draw points in it yourself, and give "
-            f"points=X."
+            f"{place!r} fills too little of the box around it for drawing points there, and "
+            f"cannot be cut into simplices. Draw points in it yourself, and give points=X."
         )
     return in_box, f"uniform, about {share:.2g} of those drawn in the box around the polytope"
 
@@ -142,20 +141,29 @@ def grid(domain: Domain, side: Any) -> Source:
             f"points at random: sample(net, domain, n)."
         )
     low, high = place.inner_bounds if isinstance(place, Box) else place.bounds()
-    ticks = [np.linspace(low[j], high[j], per_side) for j in place.free.tolist()]
+    low, high = low[place.free], high[place.free]
 
     def pieces(size: int) -> Iterator[Piece]:
-        shape = (per_side,) * len(ticks)
+        shape = (per_side,) * len(low)
         for start in range(0, n, size):
             stop = min(start + size, n)
-            places = np.unravel_index(np.arange(start, stop), shape) if ticks else ()
-            points = np.empty((stop - start, len(ticks)))
-            for j, (tick, at) in enumerate(zip(ticks, places, strict=True)):
-                points[:, j] = tick[at]
+            places = np.unravel_index(np.arange(start, stop), shape) if shape else ()
+            points = np.empty((stop - start, len(low)))
+            for j, at in enumerate(places):
+                points[:, j] = _ticks(low[j], high[j], per_side, at)
             inside = points if isinstance(place, Box) else points[place.contains(points)]
             yield inside, len(points) - len(inside)
 
     return Source("grid", f"a regular grid, {per_side} a side", pieces, n)
+
+
+def _ticks(low: float, high: float, n: int, at: npt.NDArray[np.int64]) -> FloatArray:
+    """Return some of the values of ``np.linspace(low, high, n)``, without the others."""
+    with np.errstate(over="ignore"):
+        step = (high - low) / (n - 1)
+    if not np.isfinite(step):
+        return _between(low, high, at / (n - 1))
+    return np.where(at == n - 1, high, at * step + low)
 
 
 def given(domain: Domain, X: Any) -> Source:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polycarve.errors import InputError, NumericalError
+from polycarve.errors import InputError
 from polycarve.sampling.arguments import as_generator, checked_confidence
-from polycarve.sampling.estimate import CountEstimate, mean_interval, standard_error
+from polycarve.sampling.estimate import CountEstimate, mean, mean_interval, standard_error
 from polycarve.sampling.levels import CellTree, Children, Guard, OutOfTimeError, TooManyError
 from polycarve.splitting.drive import Limits, checked
 from polycarve.splitting.prefixes import Prefixes
@@ -102,19 +102,18 @@ def stochastic_enumeration(
             f"more than {most:,} cells would have to be listed at a time. Carry fewer than "
             f"budget={kept}, or allow for more with limits=polycarve.Limits(max_regions=...)."
         ) from None
-    if not np.isfinite(values).all():
-        raise NumericalError("the estimate is too large for a float: beyond 1e308.")
     exact = enumeration.is_exact
-    return _estimate(
+    found = _estimate(
         np.array(values), 1 if exact else n, confidence, exact=exact, least=enumeration.longest
     )
+    return found.with_doubts(tree.n_doubtful)
 
 
 def _estimate(
     values: FloatArray, asked: int, confidence: float, *, exact: bool, least: int
 ) -> CountEstimate:
     """Put together what runs say; there are at least as many regions as cells in any list."""
-    value, complete = float(values.mean()), len(values) == asked
+    value, complete = mean(values), len(values) == asked
     interval = mean_interval(values, confidence)
     if exact:
         interval = value, value

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+
+from polycarve.errors import NumericalError
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -41,6 +43,9 @@ class CountEstimate:
         False when a time limit cut it short.
     confidence : float or None
         How often such an interval is meant to cover the number.
+    n_doubtful : int
+        Decisions on the way that floating point could not make for sure. Where there are any,
+        regions may be missing, and nothing said of the estimate allows for that.
 
     Examples
     --------
@@ -62,6 +67,15 @@ class CountEstimate:
     is_baseline: bool
     complete: bool = True
     confidence: float | None = None
+    n_doubtful: int = 0
+
+    def with_doubts(self, n: int) -> CountEstimate:
+        """Return the estimate after so many doubtful decisions, which it then speaks of."""
+        if not n:
+            return self
+        doubt = f"{n:,} decisions were" if n > 1 else "1 decision was"
+        promise = f"{doubt} doubtful in floating point: regions may be missing. {self.promise}"
+        return replace(self, n_doubtful=n, is_unbiased=False, promise=promise)
 
     def __repr__(self) -> str:
         begin = f"<CountEstimate: {self.name[:24]}, {self._number()}"
@@ -103,11 +117,20 @@ def _rounded(value: float, scale: float) -> str:
     return f"{round(value, digits):,.{max(0, digits)}f}"
 
 
+def mean(values: FloatArray) -> float:
+    """Return the mean of positive values; refuse one that is beyond any float."""
+    if not np.isfinite(values).all():
+        raise NumericalError("the estimate is too large for a float: beyond 1e308.")
+    size = _power_of_two(values)
+    return float((values / size).mean()) * size
+
+
 def standard_error(values: FloatArray) -> float | None:
     """Return the standard error of the mean of independent values; None for fewer than two."""
     if len(values) < 2:
         return None
-    return float(values.std(ddof=1) / np.sqrt(len(values)))
+    size = _power_of_two(values)
+    return float((values / size).std(ddof=1) / np.sqrt(len(values))) * size
 
 
 def mean_interval(values: FloatArray, confidence: float) -> tuple[float, float] | None:
@@ -145,6 +168,8 @@ def mean_interval(values: FloatArray, confidence: float) -> tuple[float, float] 
     """
     from scipy.special import stdtrit
 
+    size = _power_of_two(values)
+    values = values / size
     n, error = len(values), standard_error(values)
     if error is None or not error > 1e-12 * abs(values.mean()):
         return None
@@ -154,7 +179,12 @@ def mean_interval(values: FloatArray, confidence: float) -> tuple[float, float] 
     assumed = max(_SKEWNESS_FACTOR * shown, _LEAST_SKEWNESS * error * np.sqrt(n) / mean)
     low = mean - error * t
     high = mean - error * _untransformed(-t, assumed / np.sqrt(n))
-    return low, high
+    return low * size, high * size
+
+
+def _power_of_two(values: FloatArray) -> float:
+    """Return the size of values: divided by it, their sums and squares do not overflow."""
+    return float(np.ldexp(1.0, int(np.frexp(np.abs(values).max())[1]) - 1))
 
 
 def _untransformed(x: float, a: float) -> float:

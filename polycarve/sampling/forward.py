@@ -2,9 +2,10 @@
 
 Three passes, each over what the one before left in doubt: floats with one error bound a point;
 floats with one a neuron, which also see what is zero because all that feeds it is inactive; and
-exact forms of single neurons. A point whose pre-activation is exactly zero lies on a boundary if
-the neuron's form on the point's cell is not zero throughout the domain; where it is zero
-throughout, the neuron is inactive and cuts nothing.
+exact arithmetic: forms of single neurons, which the points of a cell share, or, where many neurons
+of a point are in doubt, as in a network deep enough to use up all digits, its values. A point whose
+pre-activation is exactly zero lies on a boundary if the neuron's form on the point's cell is not
+zero throughout the domain; where it is zero throughout, the neuron is inactive and cuts nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ import numpy.typing as npt
 
 from polycarve.domains import Domain
 from polycarve.networks import Network, evaluation
-from polycarve.networks.locating import UNDERFLOW, UNIT_ROUNDOFF, float_bits
+from polycarve.networks.locating import (
+    UNDERFLOW,
+    UNIT_ROUNDOFF,
+    exact_preactivations,
+    float_bits,
+)
 from polycarve.networks.network import Layer
 from polycarve.rational import ExactArray
 
@@ -29,6 +35,9 @@ IntArray = npt.NDArray[np.int64]
 
 # Forms that are kept for the next points of their cell.
 _MOST_FORMS = 1 << 14
+
+# A point with more neurons in doubt is evaluated exactly, which costs about as much as one form.
+_MOST_IN_DOUBT = 8
 
 _Form = tuple[ExactArray, Fraction]
 
@@ -74,6 +83,9 @@ class RegionFinder:
         layers = self.network.layers[: self.network.hidden[-1] + 1]
         bits, unsure = _bounded_bits(layers, points)
         touching = np.zeros(len(points), np.bool_)
+        for row in np.flatnonzero(unsure.sum(axis=1) > _MOST_IN_DOUBT).tolist():
+            bits[row], touching[row] = self._evaluated(layers, points[row : row + 1], unsure[row])
+            unsure[row] = False
         start = 0
         for index, layer in enumerate(layers):
             part = slice(start, start + layer.n_cuts)
@@ -90,6 +102,22 @@ class RegionFinder:
                     if not len(group):
                         break
         return bits, touching
+
+    def _evaluated(
+        self, layers: Sequence[Layer], point: FloatArray, unsure: BoolArray
+    ) -> tuple[BoolArray, bool]:
+        """Return the bits of one point, and whether it lies on a boundary, by its exact values."""
+        cuts = exact_preactivations(self.network, ExactArray.of(point[0]))
+        signs = np.concatenate([z.signs() for z in cuts])
+        cell = (signs > 0).astype(np.uint8)
+        start, hidden = 0, [k for k, layer in enumerate(layers) if layer.n_cuts]
+        for index in hidden:
+            for cut in range(layers[index].n_cuts):
+                is_zero = unsure[start + cut] and signs[start + cut] == 0
+                if is_zero and self._signs(layers, index, cell, start, cut, point)[0] == 0:
+                    return signs > 0, True
+            start += layers[index].n_cuts
+        return signs > 0, False
 
     def _signs(
         self,

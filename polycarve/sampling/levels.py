@@ -129,6 +129,7 @@ class CellTree:
 
     def __init__(self, program: Program, method: Method) -> None:
         self.program, self.method = program, method
+        self.n_doubtful = 0  # decisions of floating point on the way
         self._upto: dict[int, Program] = {}
 
     @classmethod
@@ -173,6 +174,7 @@ class CellTree:
         for start in range(0, len(parents), chunk):
             part = parents if chunk >= len(parents) else parents.take(slice(start, start + chunk))
             found.add(self.method, part)
+        self.n_doubtful += found.n_doubtful
         return found.children(parents)
 
 
@@ -188,12 +190,12 @@ class _List:
     """Children of cells as they are found."""
 
     def __init__(self, program: Program, guard: Guard) -> None:
-        self.program, self.guard, self.n = program, guard, 0
+        self.program, self.guard, self.n, self.n_doubtful = program, guard, 0, 0
         self.parts: list[tuple[IntArray, BitArray, FloatArray, npt.NDArray[np.bool_]]] = []
 
     def add(self, method: Method, parents: Prefixes) -> None:
         """Carve cells by one layer: those that the method cannot begin at by linear programs."""
-        before = len(self.parts), self.n
+        before = len(self.parts), self.n, self.n_doubtful
         try:
             cells, usable = cells_below(self.program, method, parents)
             if usable.all():
@@ -203,7 +205,7 @@ class _List:
             if method.name == "highs":
                 raise
             del self.parts[before[0] :]
-            self.n = before[1]
+            _, self.n, self.n_doubtful = before
             usable = np.zeros(len(parents), np.bool_)
         highs = method_named("highs")
         if len(parents) == 1:
@@ -220,6 +222,7 @@ class _List:
             cells, leaves = step.rest, step.leaves
             pieces.append((leaves.packed, leaves.points, leaves.inside))
             self.n += step.n_leaves
+            self.n_doubtful += step.n_doubtful
             self.guard.check(self.n)
         packed, points, inside = (np.concatenate(part) for part in zip(*pieces, strict=True))
         counts = _runs(packed, parents.bits.shape[1])

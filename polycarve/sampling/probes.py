@@ -17,7 +17,7 @@ import numpy.typing as npt
 from polycarve.carving import Carving
 from polycarve.errors import InputError
 from polycarve.sampling.arguments import as_generator, checked_confidence
-from polycarve.sampling.estimate import CountEstimate, mean_interval, standard_error
+from polycarve.sampling.estimate import CountEstimate, mean, mean_interval, standard_error
 from polycarve.sampling.levels import CellTree, Guard
 from polycarve.sampling.walks import Walk, child_by_halving, uniform_child
 from polycarve.splitting.drive import Limits, checked
@@ -64,6 +64,8 @@ def layer_probe(
     InputError
         A layer has too many regions to be listed, or time ran out before the first probe was done:
         use `stochastic_enumeration`.
+    NumericalError
+        The estimate is too large for a float.
 
     Notes
     -----
@@ -93,7 +95,8 @@ def layer_probe(
         return _undivided("layer-wise probe", n, confidence)
     walk = Walk(tree, guard, checked(limits).max_regions, uniform_child)
     values = walk.values(generator.random((n, tree.n_levels)))
-    return _estimate("layer-wise probe", values, n, confidence, walk.known())
+    found = _estimate("layer-wise probe", values, n, confidence, walk.known())
+    return found.with_doubts(tree.n_doubtful)
 
 
 def knuth_probe(
@@ -131,9 +134,9 @@ def knuth_probe(
     if tree is not None:
         walk = Walk(tree, guard, checked(limits).max_regions, child_by_halving)
         values = walk.values(generator.random((n, tree.n_levels)))
-    return CountEstimate(
+    found = CountEstimate(
         name="Knuth's probe",
-        value=float(values.mean()),
+        value=mean(values),
         standard_error=None,
         interval=None,
         n=len(values),
@@ -143,6 +146,7 @@ def knuth_probe(
         is_baseline=True,
         complete=len(values) == n,
     )
+    return found if tree is None else found.with_doubts(tree.n_doubtful)
 
 
 def inverse_volume(carving: Carving, n_points: int = 100, *, rng: Any = None) -> CountEstimate:
@@ -198,7 +202,7 @@ def _estimate(
 ) -> CountEstimate:
     """Put together what independent values say; `known` is a lower bound, and whether it is all."""
     least, is_all = known
-    value, error = float(values.mean()), standard_error(values)
+    value, error = mean(values), standard_error(values)
     interval = mean_interval(values, confidence)
     complete = len(values) == asked
     promise = "Right on average; the interval allows for a skewed distribution, not for parts of "

@@ -22,6 +22,9 @@ from polycarve.theory.arguments import whole
 
 IntArray = npt.NDArray[np.int64]
 
+# The sum of counts must fit in 64 bits.
+_MOST_POINTS = 2.0**62
+
 _UNSEEN = "regions too small to be met go unseen"
 
 
@@ -152,7 +155,7 @@ def ace(counts: Any, *, rare: int = 10) -> CountEstimate:
         return _estimate("ace", math.nan, seen, "Not defined: every rare region was seen once.")
     else:
         cover = 1 - f1 / n_rare
-        pairs = int((few * (few - 1)).sum())
+        pairs = float((few * (few - 1.0)).sum())
         spread = max(len(few) / cover * pairs / (n_rare * (n_rare - 1)) - 1, 0.0)
         value = n_abundant + len(few) / cover + f1 / cover * spread
     return _estimate("ace", value, seen, f"No bound, and as a rule below the truth: {_UNSEEN}.")
@@ -233,7 +236,7 @@ def good_toulmin(counts: Any, t: float) -> float:
             f"t is {t!r}; a number from 0 to 1 is needed. Further than twice the sample, this "
             f"extrapolation is worthless: draw more points instead."
         )
-    return -sum((-step) ** k * f for k, f in frequency_counts(counts).items())
+    return 0.0 - sum((-step) ** k * f for k, f in frequency_counts(counts).items())
 
 
 def all_estimates(counts: Any) -> tuple[CountEstimate, ...]:
@@ -277,4 +280,6 @@ def _checked(counts: Any) -> IntArray:
         return np.zeros(0, np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array < 0).any():
         raise InputError("counts must be a list of whole numbers, how often each region was seen.")
+    if array.sum(dtype=np.float64) >= _MOST_POINTS:
+        raise InputError("counts add up to more points than anyone counts: 2^62 or more.")
     return array[array > 0].astype(np.int64)

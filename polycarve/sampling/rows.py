@@ -47,6 +47,7 @@ def as_dict(estimate: CountEstimate) -> dict[str, Any]:
         "complete": estimate.complete,
         "is_unbiased": estimate.is_unbiased,
         "is_baseline": estimate.is_baseline,
+        "n_doubtful": estimate.n_doubtful,
         "promise": estimate.promise,
     }
 

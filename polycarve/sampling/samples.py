@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -114,8 +114,9 @@ def run(
     tally, looked_at, on_boundary, outside = Tally(), 0, 0, 0
     is_whole = True
     find = _finder(network, domain)
-    for piece, n_outside in source.draw(_chunk(network)):
-        if deadline is not None and looked_at and time.monotonic() > deadline:
+    parts = _parts(source.draw(_chunk(network)), are_timed=deadline is not None)
+    for k, (piece, n_outside) in enumerate(parts):
+        if deadline is not None and k and time.monotonic() > deadline:
             is_whole = False
             break
         packed, touching = find(piece)
@@ -138,6 +139,23 @@ def run(
         first_seen=first,
         is_whole=is_whole,
     )
+
+
+def _parts(pieces: Iterable[draws.Piece], *, are_timed: bool) -> Iterator[draws.Piece]:
+    """Cut pieces up where time counts: points that need exact arithmetic may take long.
+
+    A part has as many points as all before it, so that a limit is exceeded by a factor at most.
+    """
+    done = 0
+    for piece, n_outside in pieces:
+        if not (are_timed and len(piece)):
+            yield piece, n_outside
+            continue
+        start, outside = 0, n_outside
+        while start < len(piece):
+            part = piece[start : start + max(1, done)]
+            yield part, outside
+            start, outside, done = start + len(part), 0, done + len(part)
 
 
 def _chunk(network: Network) -> int:

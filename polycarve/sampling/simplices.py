@@ -29,12 +29,16 @@ def triangulated(
     Points at the rim may lie outside by rounding.
     """
     d = place.dim
+    sides = place.exact_sides().float64
+    if len(sides) == d + 1:
+        corners = _corners_of_simplex(sides)
+        return None if corners is None else _drawing(corners[None], np.ones(1))
     if not 2 <= d <= _MOST_DIMENSIONS:
         return None
     from scipy.spatial import Delaunay, QhullError
 
     try:
-        sides, centre = place.exact_sides().float64, place.frame.centre
+        centre = place.frame.centre
         A, b = -sides[:, :-1], sides[:, -1]
         needed = geometry.irredundant(A, b)
         corners = geometry.vertices(A[needed], b[needed], centre)
@@ -50,6 +54,27 @@ def triangulated(
     factorial = float(np.prod(np.arange(1, d + 1)))
     if not abs(ends[-1] / factorial - whole) <= _TOLERANCE * whole:
         return None
+    return _drawing(parts, ends)
+
+
+def _corners_of_simplex(sides: FloatArray) -> FloatArray | None:
+    """Return the corners of a simplex, each on all sides but one; None if they are not sure."""
+    try:
+        homogeneous = np.linalg.inv(sides)
+    except np.linalg.LinAlgError:
+        return None
+    corners = (homogeneous[:-1] / homogeneous[-1]).T
+    forms = np.concatenate([corners, np.ones((len(corners), 1))], axis=1) @ sides.T
+    room = np.diag(forms)
+    is_sure = (room > 0) & (np.abs(forms - np.diag(room)).max(axis=0) <= _TOLERANCE * room)
+    return corners if is_sure.all() else None
+
+
+def _drawing(
+    parts: FloatArray, ends: FloatArray
+) -> Callable[[np.random.Generator, int], FloatArray]:
+    """Return what draws points in simplices, given with the running sums of their volumes."""
+    d = parts.shape[-1]
 
     def draw(rng: np.random.Generator, size: int) -> FloatArray:
         numbers = rng.random((size, d + 2))

@@ -31,7 +31,7 @@ from polycarve.theory.arrangements import (
     zaslavsky,
 )
 from polycarve.theory.bound import Bound, BoundRow
-from polycarve.theory.growth import order_of_growth, rule_of_thumb
+from polycarve.theory.growth import MOST_BITS, order_of_growth, rule_of_thumb
 from polycarve.theory.lower import (
     arora_lower,
     montufar_lower,
@@ -119,6 +119,7 @@ def all_bounds(n0: int, widths: Sequence[int]) -> list[BoundRow]:
     list of BoundRow
         ``(name, kind, value, reason, source)``: upper bounds, maxima, lower bounds, and a rule of
         thumb. What applies to given weights, or to other units than ReLUs, is not among them.
+        A power of millions of digits is not written down: a reason stands in its place.
 
     Examples
     --------
@@ -137,6 +138,12 @@ def all_bounds(n0: int, widths: Sequence[int]) -> list[BoundRow]:
     return rows
 
 
+def _patterns(d: int, ns: Sequence[int]) -> Bound:
+    if sum(ns) > MOST_BITS:
+        return Bound(None, "2^N has too many digits to be written down")
+    return Bound(trivial(d, ns))
+
+
 def _one_layer(d: int, ns: Sequence[int]) -> Bound:
     if len(ns) > 1:
         return Bound(None, f"needs a single hidden layer; there are {len(ns)}")
@@ -146,7 +153,7 @@ def _one_layer(d: int, ns: Sequence[int]) -> Bound:
 _SERRA = "Serra, Tjandraatmadja, Ramalingam 2018"
 
 _STATEMENTS: list[tuple[str, str, Callable[[int, Sequence[int]], int | Bound], str]] = [
-    ("trivial", "upper", trivial, "number of patterns"),
+    ("trivial", "upper", _patterns, "number of patterns"),
     ("order_of_growth", "upper", order_of_growth, "O(k^(dL)) without its constant"),
     ("naive", "upper", naive, "product of Zaslavsky's numbers"),
     ("naive_min_dims", "upper", naive_min_dims, "Montufar 2017"),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import factorial, prod
+from math import factorial, log2, prod
 
 from polycarve.theory.arguments import architecture
 from polycarve.theory.bound import Bound
+
+# A number of more binary digits is told of, not written down.
+MOST_BITS = 1 << 22
 
 
 def order_of_growth(n0: int, widths: Sequence[int]) -> Bound:
@@ -46,6 +49,8 @@ def order_of_growth(n0: int, widths: Sequence[int]) -> Bound:
         return Bound(None, "k^d is below Z(d, k) in dimension 1")
     if d and min(ns) < 2:
         return Bound(None, f"k^d is below Z(d, k) for k = 1, as in layer {ns.index(1) + 1}")
+    if d * sum(map(log2, ns)) > MOST_BITS:
+        return Bound(None, "k^(dL) has too many digits to be written down")
     return Bound(prod(ns) ** d)
 
 

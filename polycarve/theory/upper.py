@@ -18,6 +18,9 @@ from polycarve.theory.arguments import architecture, per_layer
 from polycarve.theory.arrangements import zaslavsky
 from polycarve.theory.counting import binomials, carried
 
+# A power of two beyond this takes more than a gigabyte.
+_MOST_BITS = 1 << 33
+
 
 def trivial(n0: int, widths: Sequence[int]) -> int:
     """Return ``2^N`` for ``N`` neurons: the number of patterns there are.
@@ -43,6 +46,8 @@ def trivial(n0: int, widths: Sequence[int]) -> int:
     32768
     """
     _, ns = architecture(n0, widths)
+    if sum(ns) > _MOST_BITS:
+        raise InputError("2^N for so many neurons has too many digits to be written down.")
     return 1 << sum(ns)
 
 
