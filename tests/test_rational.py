@@ -81,7 +81,7 @@ def test_fraction_of_a_long_double_keeps_all_its_bits():
         *(Decimal("NaN"), Decimal("sNaN"), Decimal("-Infinity"), "nan", "inf", "abc", "", "1/0"),
         *(None, 1j, np.complex64(1), b"1", [1], (1, 2), {}, np.array([1.5]), object()),
     ],
-    ids=repr,
+    ids=lambda raw: type(raw).__name__ if type(raw) is object else repr(raw),
 )
 def test_fraction_refuses_what_is_not_a_finite_real_number(raw):
     with pytest.raises(InputError, match="is not a finite number"):
