@@ -16,6 +16,7 @@ from polycarve.errors import InputError, NumericalError
 from polycarve.networks import Network, codes
 from polycarve.rational import ExactArray, stack
 from polycarve.splitting.neighbors import find_mates, find_patterns
+from polycarve.splitting.program import in_frame
 
 if TYPE_CHECKING:
     from polycarve.adjacency_summary import AdjacencySummary
@@ -250,9 +251,7 @@ class _Exact:
     """The one-sided rule in exact arithmetic, for facets where floats lead nowhere."""
 
     def __init__(self, carving: Carving) -> None:
-        network, frame = carving.network.along(carving.domain.embedding), carving.domain.frame
-        if frame.matrix is not None and frame.offset is not None:
-            network = network.along((frame.matrix, frame.offset))
+        network = in_frame(carving.network, carving.domain)
         self.network: Network = network
         self.missing = sum(network.cut_widths) - sum(carving.widths)
         self.widths = carving.widths

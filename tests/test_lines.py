@@ -13,8 +13,9 @@ import polycarve as pc
 from polycarve.errors import InputError
 from polycarve.networks import examples
 from polycarve.sampling import boundary_size, random_lines
-from polycarve.sampling.lines import _along, _is_within, _regions_met, region_surfaces
+from polycarve.sampling.lines import _is_within, _regions_met, region_surfaces
 from polycarve.sampling.surface import Surface
+from polycarve.splitting.program import in_frame
 from tests import cases
 from tests.lcg import LCG, lcg
 
@@ -58,7 +59,7 @@ def test_every_region_is_met_as_often_as_its_surface_says(seed: int) -> None:
     surface, n = Surface.of(domain), 8000
     shares = region_surfaces(carving) / surface.size
     ends = surface.lines(n, np.random.default_rng(seed))
-    _, rows = _regions_met(carving, _along(net, domain), *ends)
+    _, rows = _regions_met(carving, in_frame(net, domain), *ends)
     met = np.bincount(rows, minlength=len(carving))
     z = (met - n * shares) / np.sqrt(n * shares * (1 - shares))
     often = n * shares > 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib as mpl
@@ -20,11 +20,7 @@ from tests.pictures import SQUARE, area, axes, drawn, moons, shades
 mpl.use("Agg")
 
 
-@pytest.fixture(autouse=True)
-def _nothing_left_behind() -> Iterator[None]:
-    plt.close("all")
-    yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("nothing_left_behind")
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -22,13 +19,7 @@ from polycarve.plot.windows import polygons
 from tests import cases
 from tests.pictures import SQUARE, area, axes, drawn, moons, shades
 
-
-@pytest.fixture(autouse=True)
-def _nothing_left_behind() -> Iterator[None]:
-    before = dict(mpl.rcParams)
-    yield
-    assert dict(mpl.rcParams) == before
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("nothing_left_behind")
 
 
 # ---------------------------------------------------------------------- colours

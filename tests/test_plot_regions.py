@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -20,13 +18,7 @@ from tests import cases
 from tests.oracles import polygons as referee
 from tests.pictures import SQUARE, area, axes, drawn, moons
 
-
-@pytest.fixture(autouse=True)
-def _nothing_left_behind() -> Iterator[None]:
-    before = dict(mpl.rcParams)
-    yield
-    assert dict(mpl.rcParams) == before
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("nothing_left_behind")
 
 
 # ---------------------------------------------------------------------- polygons

@@ -27,6 +27,7 @@ from polycarve.networks.locating import (
 )
 from polycarve.networks.network import Layer
 from polycarve.rational import ExactArray
+from polycarve.splitting.program import in_frame
 
 FloatArray = npt.NDArray[np.float64]
 BitArray = npt.NDArray[np.uint8]
@@ -58,11 +59,7 @@ class RegionFinder:
     @classmethod
     def on(cls, network: Network, domain: Domain) -> RegionFinder:
         """Return the finder for a domain that is not a single point."""
-        along = network.along(domain.embedding)
-        frame = domain.frame
-        if frame.matrix is not None and frame.offset is not None:
-            along = along.along((frame.matrix, frame.offset))
-        return cls(along)
+        return cls(in_frame(network, domain))
 
     def find(self, points: FloatArray) -> tuple[BitArray, BoolArray]:
         """Return the packed patterns of points and which of them lie on a boundary.

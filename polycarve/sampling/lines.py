@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from polycarve.carving import Carving
-from polycarve.domains import Domain, as_domain
+from polycarve.domains import as_domain
 from polycarve.errors import InputError, NumericalError
 from polycarve.networks import Network, as_network
 from polycarve.sampling.arguments import as_generator, checked_confidence
 from polycarve.sampling.estimate import CountEstimate, mean_interval, standard_error
 from polycarve.sampling.surface import END, Surface
 from polycarve.segments import SegmentCarvings, carve_segments
+from polycarve.splitting.program import in_frame
 from polycarve.theory.arguments import whole
 
 FloatArray = npt.NDArray[np.float64]
@@ -84,7 +85,7 @@ def random_lines(
         )
     surface = Surface.of(carving.domain)
     sizes = surface.size / region_surfaces(carving)
-    along = _along(carving.network, carving.domain)
+    along = in_frame(carving.network, carving.domain)
     network = along[: carving.n_layers] if carving.widths else along
     values = np.zeros(n)
     for start in range(0, n, _CHUNK):
@@ -142,7 +143,7 @@ def boundary_size(
     n, generator = whole(n_lines, "n_lines", least=1), as_generator(rng)
     confidence = checked_confidence(confidence)
     surface = Surface.of(place)
-    along = _along(network, place)
+    along = in_frame(network, place)
     values = np.zeros(n)
     for start in range(0, n, _CHUNK):
         X0, X1 = surface.lines(min(_CHUNK, n - start), generator)
@@ -197,14 +198,6 @@ def _following(offsets: IntArray) -> IntArray:
     following = np.arange(1, offsets[-1] + 1)
     following[offsets[1:] - 1] = offsets[:-1]
     return following
-
-
-def _along(network: Network, domain: Domain) -> Network:
-    """Return the network as a function of the domain's free coordinates."""
-    along, frame = network.along(domain.embedding), domain.frame
-    if frame.matrix is not None and frame.offset is not None:
-        along = along.along((frame.matrix, frame.offset))
-    return along
 
 
 def _regions_met(

@@ -186,6 +186,14 @@ def compile_program(network: Network, domain: Domain, stop_layer: int | None = N
     )
 
 
+def in_frame(network: Network, domain: Domain) -> Network:
+    """Return the network as a function of the coordinates of the domain's frame."""
+    network, frame = network.along(domain.embedding), domain.frame
+    if frame.matrix is None or frame.offset is None:
+        return network
+    return network.along((frame.matrix, frame.offset))
+
+
 def _refuse_underflow(
     parts: dict[int, ExactArray], constant: ExactArray, frame: Frame | None, layer: int
 ) -> None:
