@@ -305,6 +305,12 @@ def test_deep_networks_have_more_regions_than_shallow_ones_of_their_size() -> No
     assert all(row.value is None or row.value >= 64 for row in bounds)
 
 
+def test_counts_after_many_layers_are_shortened() -> None:
+    tent = pc.theory.networks.tent(9)
+    text = str(pc.compare(tent.network, [(0, 1)], n=10, rng=0))
+    assert "after each layer: 2, 4, 8, ..., 128, 256, 512" in text
+
+
 def test_no_hidden_layer() -> None:
     found = pc.compare(([[[1, 2]]], None), SQUARE, n=10, rng=0)
     assert (found.regions, found.layer_counts, found.bounds) == (1, (), ())

@@ -287,5 +287,7 @@ def test_cells_pulled_apart_have_no_window() -> None:
     carving = pc.carve(one_layer(np.eye(3), [0, 0, 0]), pc.Box.cube(-1, 1, dim=3))
     with pytest.raises(InputError, match="bounds do not clip"):
         plot_regions(carving, ax=axes("3d"), view="exploded", bounds=[(0, 1)] * 3)
+    with pytest.raises(InputError, match="three coordinates"):
+        plot_regions(moons(), view="exploded")
     with pytest.raises(InputError, match="a whole number"):
         pc.image_volumes(carving, True)

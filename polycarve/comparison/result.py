@@ -156,7 +156,10 @@ class Comparison:
         carving, value = self.carving, self.regions
         after = ""
         if len(self.layer_counts) > 1:
-            after = f"after each layer: {', '.join(f'{n:,}' for n in self.layer_counts)}"
+            counts = [f"{n:,}" for n in self.layer_counts]
+            if len(counts) > 8:  # to_dict has them all
+                counts[3:-3] = ["..."]
+            after = f"after each layer: {', '.join(counts)}"
         if carving is not None and carving.n_doubtful:
             after += f"{'; ' if after else ''}{carving.n_doubtful:,} doubtful decisions"
         if self.complete:

@@ -174,7 +174,9 @@ def _check(
         raise InputError(f"linewidth is {linewidth!r}; a number of points, 0 or more, is needed.")
     if view not in ("cutaway", "exploded"):
         raise InputError(f'view is {view!r}; "cutaway" or "exploded" is needed.')
-    if view == "exploded" and rank == 3 and bounds is not None:
+    if view == "exploded" and rank != 3:
+        raise InputError('view="exploded" is for carvings of three coordinates. Leave view out.')
+    if view == "exploded" and bounds is not None:
         raise InputError('bounds do not clip cells pulled apart. Use view="cutaway".')
 
 
