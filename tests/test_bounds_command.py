@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -13,8 +12,9 @@ from click.testing import CliRunner, Result
 import polycarve as pc
 from polycarve.cli import main
 from polycarve.errors import InputError
+from tests.command_line import schema
 
-SCHEMA = json.loads((Path(pc.__file__).parent / "cli" / "bounds.schema.json").read_text())
+SCHEMA = schema("bounds")
 
 
 def run(*args: str) -> Result:

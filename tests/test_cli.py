@@ -14,20 +14,15 @@ from click.testing import CliRunner, Result
 import polycarve as pc
 from polycarve.cli import main
 from tests import cases
+from tests.command_line import messages, schema
 
 NETWORKS = cases.DATA / "networks"
 MOONS = str(NETWORKS / "moons.npz")
-SCHEMA = json.loads((Path(pc.__file__).parent / "cli" / "carve.schema.json").read_text())
+SCHEMA = schema("carve")
 
 
 def run(*args: str) -> Result:
     return CliRunner().invoke(main, list(args))
-
-
-def messages(done: Result) -> list[str]:
-    """What was said on stderr, but for what is said once, when kernels are compiled."""
-    lines = done.stderr.splitlines()
-    return [line for line in lines if not line.startswith("polycarve: compiling kernels")]
 
 
 def test_carve_prints_the_counts() -> None:

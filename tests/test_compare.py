@@ -6,7 +6,6 @@ import json
 import math
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -23,11 +22,12 @@ from polycarve.networks import Activation, Layer, Network, examples
 from polycarve.rational import ExactArray
 from polycarve.sampling import CountEstimate
 from tests import cases
+from tests.command_line import schema
 from tests.test_sampling_points import thin
 
 MOONS, AROUND = examples.moons(), pc.Box.cube(-3, 3, dim=2)
 FILE = str(cases.DATA / "networks" / "moons.npz")
-SCHEMA = json.loads((Path(pc.__file__).parent / "cli" / "compare.schema.json").read_text())
+SCHEMA = schema("compare")
 SQUARE = pc.Box.cube(-1, 1, dim=2)
 SAMPLED = ["chao1", "chao1 bias-corrected", "ace", "jackknife1", "jackknife2"]
 PROBED = ["stochastic enumeration", "layer-wise probe", "random lines"]
@@ -285,10 +285,18 @@ def test_generators_that_cannot_spawn() -> None:
     assert one.to_dict() == other.to_dict()
 
 
-@pytest.mark.parametrize("limits", [pc.Limits(max_regions=3), pc.Limits()])
-def test_doubtful_decisions_are_in_the_table(limits: pc.Limits) -> None:
-    deep = pc.theory.networks.sharp_folding(1, [3] * 40).network
-    found = pc.compare(deep, [(0, 1)], n=10, n_probes=2, grid=2, rng=0, limits=limits)
+@pytest.mark.parametrize(
+    ("network", "side", "limits"),
+    [
+        (pc.theory.networks.sharp_folding(1, [3] * 40).network, 1, pc.Limits(max_regions=3)),
+        (pc.Network.from_arrays([[[3]]], [[-0.3]], relu_last=True), 0.1, pc.Limits()),
+    ],
+    ids=["stopped", "complete"],
+)
+def test_doubtful_decisions_are_in_the_table(
+    network: pc.Network, side: float, limits: pc.Limits
+) -> None:
+    found = pc.compare(network, [(0, side)], n=10, n_probes=2, grid=2, rng=0, limits=limits)
     assert found.carving is not None
     assert found.carving.n_doubtful > 0
     assert "doubtful decisions" in found.this_network[0].note

@@ -170,8 +170,8 @@ UNIFORM = {
     ),
     "thin polytope": (lcg(4)[0], thin(2), "by simplices"),
     "simplex of which a box has little": (
-        cases.integers(9, [4, 3], 3, 2),
-        pc.Polytope(np.vstack([-np.eye(9), np.ones((1, 9))]), [0] * 9 + [2]),
+        cases.integers(6, [4, 3], 3, 2),
+        pc.Polytope(np.vstack([-np.eye(6), np.ones((1, 6))]), [0] * 6 + [2]),
         "by simplices",
     ),
     "thin polytope, three dimensions": (lcg(11)[0], thin(3), "by simplices"),

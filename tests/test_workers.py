@@ -42,8 +42,12 @@ def test_threads_change_nothing(whole: pc.Carving, workers: int) -> None:
 
 def test_small_pieces_change_nothing(whole: pc.Carving, monkeypatch: pytest.MonkeyPatch) -> None:
     from polycarve.splitting.simplex import Simplex
+    from polycarve.splitting.vertices import Vertices
 
-    monkeypatch.setattr(Simplex, "budget", 500)
+    for method in (Simplex, Vertices):
+        monkeypatch.setattr(method, "budget", 500)
+        part = pc.carve(whole.network, whole.domain, workers=4, method=method.name)
+        assert np.array_equal(part.packed, whole.packed)
     assert same(pc.carve(whole.network, whole.domain, workers=4), whole)
     assert pc.count_regions(whole.network, whole.domain, workers=3) == len(whole)
 
@@ -91,9 +95,9 @@ def test_out_of_time_with_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_interrupt_with_workers(whole: pc.Carving, monkeypatch: pytest.MonkeyPatch) -> None:
-    from polycarve.splitting.simplex import Simplex
+    from polycarve.splitting.vertices import Vertices
 
-    monkeypatch.setattr(Simplex, "budget", 500)
+    monkeypatch.setattr(Vertices, "budget", 500)
     calls = 0
 
     def stop(done: float, n: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
@@ -12,7 +13,9 @@ import polycarve as pc
 from polycarve.cli import main
 from tests import cases
 from tests.certificates import damage
+from tests.command_line import messages, schema
 
+SCHEMA = schema("certify")
 MOONS = str(cases.DATA / "networks" / "moons.npz")
 BOX = ("--box", "-3", "3")
 
@@ -26,11 +29,12 @@ def test_prove_and_check(tmp_path: Path) -> None:
     done = run(MOONS, *BOX, "--out", path)
     assert done.exit_code == 0, done.stderr
     assert "exactly 66 activation regions after 3 hidden layers (13, 43, 66" in done.stdout
-    assert done.stderr == ""
+    assert not messages(done)
     checked = run("--check", path)
     assert checked.exit_code == 0
     assert checked.stdout.startswith("PROVED\nThe network with SHA-256 ")
     as_json = json.loads(run("--check", path, "--json").stdout)
+    jsonschema.validate(as_json, SCHEMA)
     assert as_json["proved"] is True
     assert as_json["message"] in checked.stdout
 
@@ -54,6 +58,7 @@ def test_what_is_proven_as_json(tmp_path: Path) -> None:
     done = run(str(tmp_path / "carving.npz"), "--json", "--out", str(tmp_path / "proof.gz"))
     assert done.exit_code == 0, done.stderr
     found = json.loads(done.stdout)
+    jsonschema.validate(found, SCHEMA)
     assert found["regions"] == 2
     assert (found["added"], found["dropped"]) == (1, 0)
     assert found["network"] == net.digest
@@ -74,6 +79,7 @@ def test_options(args: tuple[str, ...], status: int, regions: int | None, tmp_pa
     done = run(MOONS, *args, "--json", "--out", str(tmp_path / "c.gz"))
     assert done.exit_code == status, done.stderr
     found = json.loads(done.stdout)
+    jsonschema.validate(found, SCHEMA)
     assert regions in (None, found["regions"])
     assert found["proved"] == (tmp_path / "c.gz").exists() == (found["regions"] > 0)
 
