@@ -57,8 +57,6 @@ def alone(work: Work, watch: Watch) -> Outcome:
     walk = Walk(*work[:3], is_complete=work.is_complete, must_stop=watch.must_stop)
     outcome = walk.run()
     outcome.leaves.sort(key=lambda leaf: leaf.bits.tobytes())
-    if watch.reason == "regions":  # where some were missing, several come at once
-        del outcome.leaves[watch.most :]
     return outcome
 
 

@@ -1,0 +1,85 @@
+"""Proofs that are stopped, and points that are no points of their regions."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polycarve as pc
+from polycarve.certificate import proof
+from polycarve.certificate.exact import carve_exactly
+from tests.certificates import damage
+from tests.certificates.test_proof import assert_repaired, certified, rebuilt
+
+
+@pytest.mark.parametrize("most", [1, 7, 65, 66])
+def test_limits_while_everything_is_missing(most: int) -> None:
+    whole = damage.carved("moons")
+    nothing = rebuilt(whole, np.arange(0))
+    certificate = nothing.certify(limits=pc.Limits(max_regions=most))
+    assert certificate.check() == certificate.theorem
+    assert len(certificate.carving) == certificate.n_added == most
+    assert certificate.complete == (most == len(whole))
+    assert not nothing.certify(limits=pc.Limits(max_seconds=1e-9)).proved
+
+
+def test_an_interrupt_while_everything_is_missing() -> None:
+    whole = damage.carved("moons")
+    real, seen = carve_exactly, []
+
+    def interrupted(*args: Any) -> Any:
+        for found in real(*args):
+            seen.append(found)
+            if len(seen) == 5:
+                signal.raise_signal(signal.SIGINT)
+            yield found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(proof, "carve_exactly", interrupted)
+        certificate = rebuilt(whole, np.arange(0)).certify()
+    assert certificate.carving.stop_reason == "interrupt"
+    assert len(certificate.carving) == 4
+    assert certificate.check() == certificate.theorem
+
+
+@pytest.mark.parametrize("reason", ["regions", "time", "interrupt"])
+def test_what_was_not_reached_is_not_dropped(reason: str) -> None:
+    whole = damage.carved("moons")
+    part = pc.Carving(
+        whole.network,
+        whole.domain,
+        np.array(whole.packed[:20]),
+        np.array(whole.points[:20]),
+        np.array(whole.point_is_interior[:20]),
+        stop_reason=reason,
+    )
+    certificate = part.certify(limits=pc.Limits(max_regions=5))
+    assert (len(certificate.carving), certificate.n_added, certificate.n_dropped) == (5, 0, 0)
+    assert certificate.check() == certificate.theorem
+
+
+def test_points_beside_a_flat_side_are_not_taken() -> None:
+    for name in ("a flat box", "a point"):
+        whole = damage.carved(name)
+        beside = whole.points + 1.0
+        assert_repaired(whole, rebuilt(whole, np.arange(len(whole)), points=beside), 0, 0)
+    net = pc.Network.from_arrays([[[1, 1]]], [[0]], relu_last=True)
+    whole = pc.carve(net, pc.Box([-1, 2], [1, 2]))
+    beside = whole.points + np.array([0, 1])
+    damaged = rebuilt(whole, np.arange(len(whole)), points=beside)
+    found = certified(damaged).carving
+    assert (found.points[:, 1] == 2).all()
+    assert np.array_equal(found.locate(found.points), np.arange(len(whole)))
+
+
+@pytest.mark.parametrize("width", ["1e-30", "1/3", 1e300])
+def test_points_far_out_of_a_polytope(width: Any) -> None:
+    net = pc.Network.from_arrays([[[1]]], [[0]], relu_last=True)
+    line = pc.Slice([0], [[1]], domain=pc.Polytope([[-1], [1]], [0, width]))
+    whole = pc.carve(net, line)
+    for point in (1e308, -1e308, np.inf):
+        points = np.full_like(whole.points, point)
+        assert_repaired(whole, rebuilt(whole, np.arange(len(whole)), points=points), 0, 0)
