@@ -14,7 +14,7 @@ from polycarve.certificate.forms import Stages
 from polycarve.certificate.places import Place, place_of
 from polycarve.certificate.proof import Leaf, Outcome, Regions
 from polycarve.certificate.result import Certificate
-from polycarve.certificate.sharing import Watch, Work, alone, together
+from polycarve.certificate.sharing import Watch, Work, alone, begin, together
 from polycarve.errors import NumericalError
 from polycarve.splitting import drive
 from polycarve.splitting.drive import Limits, Progress
@@ -32,23 +32,25 @@ def certify(
     executor: Executor | None = None,
 ) -> Certificate:
     """Prove a carving in exact arithmetic, and repair it; see `polycarve.Carving.certify`."""
-    begin = time.perf_counter()
+    start = time.perf_counter()
     limits = drive.checked(limits)
     drive.checked_workers(workers, executor)
     place = place_of(carving.domain)
     stages = Stages(carving.network, place, carving.n_layers)
     regions, is_complete = _listed(carving), carving.complete
+    stop = None
     with drive.reporting(progress) as report, ExitStack() as stack:
         if workers > 1 and executor is None:
             # Processes: integers without bounds are Python's, and it runs one thread at a time.
-            executor = stack.enter_context(
-                ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-            )
+            context = get_context("spawn")
+            stop = context.Event()
+            pool = ProcessPoolExecutor(workers, context, initializer=begin, initargs=(stop,))
+            executor = stack.enter_context(pool)
         watch = Watch(limits, report)
         for _ in range(_MOST_WALKS):
             work = Work(stages, place, regions, is_complete)
             if executor and len(regions):
-                outcome = together(work, watch, executor, workers)
+                outcome = together(work, watch, executor, workers, stop)
             elif is_complete or len(regions):
                 outcome = alone(work, watch)
             else:
@@ -61,7 +63,7 @@ def certify(
     stop_reason = carving.stop_reason
     if outcome.is_stopped:
         stop_reason = watch.reason or "interrupt"
-    seconds = time.perf_counter() - begin
+    seconds = time.perf_counter() - start
     return _certificate(carving, place, outcome, stop_reason, seconds)
 
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 import pytest
 
 import polycarve as pc
-from polycarve.certificate import proof
+from polycarve.certificate import proof, sharing
 from polycarve.certificate.exact import carve_exactly
+from polycarve.certificate.forms import Stages
+from polycarve.certificate.places import place_of
+from tests import cases
 from tests.certificates import damage
 from tests.certificates.test_proof import assert_repaired, certified, rebuilt
 
@@ -83,3 +89,75 @@ def test_points_far_out_of_a_polytope(width: Any) -> None:
     for point in (1e308, -1e308, np.inf):
         points = np.full_like(whole.points, point)
         assert_repaired(whole, rebuilt(whole, np.arange(len(whole)), points=points), 0, 0)
+
+
+def test_what_workers_did_by_the_end_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first piece is never done in full: what is, and what others did, is proven."""
+    case = cases.spec()["rand_2-32-32-32"]
+    carving = pc.carve(case.network, case.box)
+    real, clocks = sharing.prove_run, []
+
+    def slow(work: Any, run: range, clock: Any) -> Any:
+        clocks.append(clock)
+        outcome = real(work, run, None)
+        if run.start == 0:
+            while time.time() < clock:
+                time.sleep(0.01)
+            del outcome.leaves[10:]
+            outcome.is_stopped = True
+        return outcome
+
+    monkeypatch.setattr(sharing, "prove_run", slow)
+    with ThreadPoolExecutor(2) as pool:
+        certificate = carving.certify(executor=pool, workers=2, limits=pc.Limits(max_seconds=2))
+    assert None not in clocks
+    assert certificate.carving.stop_reason == "time"
+    assert not certificate.complete
+    assert len(certificate.carving) >= 10
+    assert certificate.check() == certificate.theorem
+
+
+def test_workers_stop_when_they_are_told() -> None:
+    case = cases.spec()["rand_2-32-32-32"]
+    carving = pc.carve(case.network, case.box, stop_layer=2)
+    place = place_of(carving.domain)
+    regions = proof.Regions(carving.patterns, carving.points, [None] * len(carving))
+    work = sharing.Work(Stages(carving.network, place, 2), place, regions, True)
+    run = range(10, 50)
+    assert len(sharing.prove_run(work, run).leaves) == 40
+    over = sharing.prove_run(work, run, time.time() - 1)
+    assert over.is_stopped
+    assert not over.leaves
+    told = get_context("spawn").Event()
+    told.set()
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sharing, "_stop", None)
+        try:
+            sharing.begin(told)
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+            stopped = sharing.prove_run(work, run)
+        finally:
+            signal.signal(signal.SIGINT, before)
+    assert stopped.is_stopped
+    assert not stopped.leaves
+
+
+@pytest.mark.parametrize("most", [1, 64, 65, 200])
+def test_no_more_is_asked_of_workers_than_the_limit(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = cases.spec()["rand_2-32-32-32"]
+    carving = pc.carve(case.network, case.box, stop_layer=2)
+    real, asked = sharing.prove_run, []
+
+    def counted(work: Any, run: range, clock: Any) -> Any:
+        asked.extend(run)
+        return real(work, run, clock)
+
+    monkeypatch.setattr(sharing, "prove_run", counted)
+    with ThreadPoolExecutor(1) as pool:
+        certificate = carving.certify(executor=pool, limits=pc.Limits(max_regions=most))
+    assert asked == list(range(most))
+    assert np.array_equal(certificate.carving.packed, carving.packed[:most])
+    assert certificate.carving.stop_reason == "regions"
