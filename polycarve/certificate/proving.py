@@ -47,6 +47,7 @@ def certify(
             pool = ProcessPoolExecutor(workers, context, initializer=begin, initargs=(stop,))
             executor = stack.enter_context(pool)
         watch = Watch(limits, report)
+        found: list[Leaf] = []
         for _ in range(_MOST_WALKS):
             work = Work(stages, place, regions, is_complete)
             if executor and len(regions):
@@ -57,11 +58,14 @@ def certify(
                 outcome = Outcome()
             if not outcome.is_changed or outcome.is_stopped:
                 break
-            regions = _corrected(outcome.leaves, place)
+            found = outcome.leaves
+            regions = _corrected(found, place)
         else:
             raise NumericalError("the list of regions was repaired and is still wrong: an error.")
     stop_reason = carving.stop_reason
     if outcome.is_stopped:
+        if len(outcome.leaves) < len(found):  # all of these have their points
+            outcome.leaves = found
         stop_reason = watch.reason or "interrupt"
     seconds = time.perf_counter() - start
     return _certificate(carving, place, outcome, stop_reason, seconds)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import polycarve as pc
-from polycarve.certificate import proof, sharing
+from polycarve.certificate import proof, proving, sharing
 from polycarve.certificate.exact import carve_exactly
 from polycarve.certificate.forms import Stages
 from polycarve.certificate.places import place_of
@@ -161,3 +161,25 @@ def test_no_more_is_asked_of_workers_than_the_limit(
     assert asked == list(range(most))
     assert np.array_equal(certificate.carving.packed, carving.packed[:most])
     assert certificate.carving.stop_reason == "regions"
+
+
+def test_time_that_ends_while_a_repaired_list_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The regions found before have points, so they are there."""
+    whole = damage.carved("moons")
+    real, walks = sharing.alone, []
+
+    def stopped(work: Any, watch: Any) -> Any:
+        outcome = real(work, watch)
+        walks.append(len(outcome.leaves))
+        if len(walks) == 2:
+            del outcome.leaves[3:]
+            outcome.is_stopped, watch.reason = True, "time"
+        return outcome
+
+    monkeypatch.setattr(proving, "alone", stopped)
+    certificate = rebuilt(whole, np.arange(len(whole)) > 30).certify()
+    assert walks == [66, 66]
+    assert certificate.carving.stop_reason == "time"
+    assert len(certificate.carving) == 66
+    assert not certificate.complete
+    assert certificate.check() == certificate.theorem
