@@ -71,6 +71,9 @@ def test_overflow_is_one_clear_error(method: str) -> None:
     net = Network.from_arrays([[[1e12, 0], [0, 1e12]]] * 28, relu_last=True)
     with pytest.raises(pc.PolycarveError, match=r"[Rr]escale"):
         pc.carve(net, pc.Box.cube(-1, 1, dim=2), method=method)
+    first = Network.from_arrays([[[2e160], [1]]], [[-1e-30, 1]], relu_last=True)
+    with pytest.raises(pc.PolycarveError, match=r"overflow float64.*Rescale"):
+        pc.carve(first, pc.Box([0], [1e300]), method=method)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -90,20 +90,26 @@ class Place:
         return (x + offset[:, None] * ExactArray(end, 1)).reduced()
 
     @cached_property
-    def is_float64(self) -> bool:
-        """Whether points with all coordinates in float64 can lie in the domain."""
+    def _flat(self) -> tuple[npt.NDArray[np.int64], list[Fraction]]:
+        """The coordinates without a t, and what they are."""
         flat = np.setdiff1d(np.arange(len(self.y)), self.free)
-        return self.y[flat, -1].is_float64
+        return flat, self.y[flat, -1].fractions()
 
     def points(self, y: FloatArray) -> FloatArray:
-        """Return the t of points in the domain's coordinates, in float64."""
-        columns = np.arange(self.k)
-        width = self.y.numerators[self.free, columns] / self.y.denominator
-        start = self.y.float64[self.free, -1]
-        return np.asarray((y[:, self.free] - start) / width.astype(np.float64))
+        """Return the t of points in the domain's coordinates, as near as float64 comes."""
+        widths = self.y.numerators[self.free, np.arange(self.k)].tolist()
+        width = np.array([_quotient(value, self.y.denominator) for value in widths])
+        with np.errstate(all="ignore"):  # too thin or too wide for it
+            return np.asarray((y[:, self.free] - self.y.float64[self.free, -1]) / width)
 
-    def point(self, y: FloatArray) -> Point:
-        """Return the exact t of a float64 point in the domain's coordinates."""
+    def point(self, y: FloatArray) -> Point | None:
+        """Return the exact t of a float64 point in the domain's coordinates.
+
+        None if it has none: where it is not finite, or beside a flat side.
+        """
+        flat, values = self._flat
+        if not np.isfinite(y).all() or y[flat].tolist() != values:
+            return None
         over, common, sides = self._scales
         ratios = [value.as_integer_ratio() for value in y[self.free].tolist()]
         finest = max((denominator for _, denominator in ratios), default=1)  # powers of two

@@ -133,8 +133,11 @@ class Walk:
             self.cell.add(*row)
             self.runs.append((0, len(self.regions)))
         everything = (0, len(self.regions), None, np.zeros(0, np.int64), len(self.cell.rows), None)
-        self.stack = [_Node(*everything, self.stages.start)]
+        root = _Node(*everything, self.stages.start)
+        self.stack = [root] if len(self.regions) else []
         try:
+            if not len(self.regions):
+                self._carve(root, np.zeros(self.regions.bits.shape[1], np.uint8))
             while self.stack and not self._is_done():
                 node = self.stack.pop()
                 if node.first < self.dropped_to or node.stop <= self.own.start:
@@ -237,17 +240,24 @@ class Walk:
         if not (self.is_complete and self.may_repair):
             return
         assert side_node.layer is not None
-        self.cell.cut_to(side_node.depth)
-        if side_node.row is not None:
-            self.cell.add(*side_node.row)
         bits = self.regions.bits[node.first].copy()
         bits[side_node.layer.start + cut] = side
+        self._carve(side_node, bits)
+
+    def _carve(self, node: _Node, bits: BitArray) -> None:
+        """Carve a cell in which no region is listed."""
+        self.outcome.is_changed = True
+        self.cell.cut_to(node.depth)
+        if node.row is not None:
+            self.cell.add(*node.row)
         for found, witness in carve_exactly(
-            self.stages, self.cell, side_node.layer, side_node.unknown, side_node.sums, bits
+            self.stages, self.cell, node.layer, node.unknown, node.sums, bits
         ):
+            if self._is_done():
+                break
             point = self.place.rounded(witness)
             self.outcome.leaves.append(Leaf(found, witness, point, False, []))
-        self.cell.cut_to(side_node.depth)
+        self.cell.cut_to(node.depth)
 
     # ------------------------------------------------------------------ ends
 
@@ -277,10 +287,8 @@ class Walk:
 
     def _inside(self, y: FloatArray) -> Point | None:
         """Return the exact t of a float64 point that lies in the cell, else None."""
-        if not (self.place.is_float64 and np.isfinite(y).all()):
-            return None
         point = self.place.point(y)
-        return point if self.cell.holds(point) else None
+        return point if point is not None and self.cell.holds(point) else None
 
     def _drop(self) -> None:
         """Leave out the regions below the first empty cell on the way here."""

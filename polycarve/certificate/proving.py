@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack
 from multiprocessing import get_context
@@ -11,13 +10,11 @@ from multiprocessing import get_context
 import numpy as np
 
 from polycarve.carving import Carving
-from polycarve.certificate.exact import carve_exactly
-from polycarve.certificate.forms import Stages, rounded
-from polycarve.certificate.multipliers import Cell
+from polycarve.certificate.forms import Stages
 from polycarve.certificate.places import Place, place_of
 from polycarve.certificate.proof import Leaf, Outcome, Regions
 from polycarve.certificate.result import Certificate
-from polycarve.certificate.sharing import Watch, Work, alone, together
+from polycarve.certificate.sharing import Watch, Work, alone, begin, together
 from polycarve.errors import NumericalError
 from polycarve.splitting import drive
 from polycarve.splitting.drive import Limits, Progress
@@ -35,38 +32,43 @@ def certify(
     executor: Executor | None = None,
 ) -> Certificate:
     """Prove a carving in exact arithmetic, and repair it; see `polycarve.Carving.certify`."""
-    begin = time.perf_counter()
+    start = time.perf_counter()
     limits = drive.checked(limits)
     drive.checked_workers(workers, executor)
     place = place_of(carving.domain)
     stages = Stages(carving.network, place, carving.n_layers)
     regions, is_complete = _listed(carving), carving.complete
+    stop = None
     with drive.reporting(progress) as report, ExitStack() as stack:
         if workers > 1 and executor is None:
             # Processes: integers without bounds are Python's, and it runs one thread at a time.
-            executor = stack.enter_context(
-                ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-            )
-        if is_complete and not len(regions):
-            regions = _carved(stages, place, carving)
+            context = get_context("spawn")
+            stop = context.Event()
+            pool = ProcessPoolExecutor(workers, context, initializer=begin, initargs=(stop,))
+            executor = stack.enter_context(pool)
         watch = Watch(limits, report)
+        found: list[Leaf] = []
         for _ in range(_MOST_WALKS):
-            outcome = Outcome()
-            if len(regions):
-                work = Work(stages, place, regions, is_complete)
-                outcome = (
-                    together(work, watch, executor, workers) if executor else alone(work, watch)
-                )
+            work = Work(stages, place, regions, is_complete)
+            if executor and len(regions):
+                outcome = together(work, watch, executor, workers, stop)
+            elif is_complete or len(regions):
+                outcome = alone(work, watch)
+            else:
+                outcome = Outcome()
             if not outcome.is_changed or outcome.is_stopped:
                 break
-            regions = _corrected(outcome.leaves, place)
+            found = outcome.leaves
+            regions = _corrected(found, place)
         else:
             raise NumericalError("the list of regions was repaired and is still wrong: an error.")
     stop_reason = carving.stop_reason
     if outcome.is_stopped:
+        if len(outcome.leaves) < len(found):  # all of these have their points
+            outcome.leaves = found
         stop_reason = watch.reason or "interrupt"
-    seconds = time.perf_counter() - begin
-    return _certificate(carving, place, outcome.leaves, stop_reason, outcome.counts, seconds)
+    seconds = time.perf_counter() - start
+    return _certificate(carving, place, outcome, stop_reason, seconds)
 
 
 def _listed(carving: Carving) -> Regions:
@@ -76,20 +78,6 @@ def _listed(carving: Carving) -> Regions:
     if not bits.shape[1]:
         rows = np.arange(len(bits[:1]))
     return Regions(bits[rows], carving.points[rows], [None] * len(rows))
-
-
-def _carved(stages: Stages, place: Place, carving: Carving) -> Regions:
-    """Return all regions, where not one is listed."""
-    cell = Cell(place.k, place.in_box)
-    for row, floats, exponent in zip(place.rows, *rounded(place.rows), strict=True):
-        cell.add(row, floats, exponent)
-    nothing = np.zeros(sum(carving.widths), np.uint8), np.zeros(0, np.int64)
-    found = list(carve_exactly(stages, cell, None, nothing[1], stages.start, nothing[0]))
-    return Regions(
-        np.array([bits for bits, _ in found], np.uint8).reshape(len(found), -1),
-        np.array([place.rounded(point) for _, point in found]),
-        [point for _, point in found],
-    )
 
 
 def _corrected(leaves: list[Leaf], place: Place) -> Regions:
@@ -104,16 +92,15 @@ def _corrected(leaves: list[Leaf], place: Place) -> Regions:
 def _certificate(
     carving: Carving,
     place: Place,
-    leaves: list[Leaf],
+    outcome: Outcome,
     stop_reason: str | None,
-    counts: Counter[str],
     seconds: float,
 ) -> Certificate:
+    leaves, counts = outcome.leaves, outcome.counts
     bits = np.array([leaf.bits for leaf in leaves], np.uint8)
     packed = np.packbits(bits.reshape(len(leaves), sum(carving.widths)), axis=1)
     before = {row.tobytes() for row in np.packbits(carving.patterns, axis=1)}
     kept = sum(row.tobytes() in before for row in packed)
-    is_stopped = stop_reason != carving.stop_reason
     is_same = kept == len(packed) == len(carving)
     if stop_reason is not None:
         leaves = [leaf._replace(vectors=[]) for leaf in leaves]
@@ -133,7 +120,7 @@ def _certificate(
         carving=proven,
         complete=stop_reason is None,
         n_added=len(packed) - kept,
-        n_dropped=0 if is_stopped else len(carving) - kept,
+        n_dropped=0 if outcome.is_stopped else len(carving) - kept,
         n_short=counts["short"],
         n_exact=counts["exact"],
         n_programs=counts["program"],

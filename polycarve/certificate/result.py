@@ -122,5 +122,6 @@ class Certificate:
         repaired = ""
         if self.n_added or self.n_dropped:
             repaired = f", {self.n_added} added, {self.n_dropped} dropped"
+        many = f"{len(self.carving)} region{'s' * (len(self.carving) != 1)}"
         state = "proved" if self.proved else "nothing proved"
-        return f"Certificate({state}: {least} {len(self.carving)} regions{repaired})"
+        return f"Certificate({state}: {least} {many}{repaired})"

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polycarve.cli.domain import read_domain, with_domain_options
-from polycarve.cli.reading import read_network, with_network_options
-from polycarve.errors import DomainError
+from polycarve.cli.reading import check_target, read_network, with_network_options
 
 if TYPE_CHECKING:  # loaded when there is something to do: help and errors come at once
     from polycarve.carving import Carving
@@ -61,8 +60,7 @@ def carve(
 
     net = read_network(network, relu_last=relu_last, trust_pickle=trust_pickle, drop_tail=drop_tail)
     domain = read_domain(net.input_dim, **place)
-    if out is not None and not out.parent.is_dir():
-        raise DomainError(f"--out {out}: there is no folder {out.parent}.")
+    check_target(out, network)
     begin = time.perf_counter()
     carving = enumerate_regions(
         net,

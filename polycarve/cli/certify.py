@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from polycarve.cli.domain import read_domain, with_domain_options
 from polycarve.cli.info import is_carving
-from polycarve.cli.reading import read_network, with_network_options
-from polycarve.errors import DomainError
+from polycarve.cli.reading import check_target, read_network, with_network_options
 
 if TYPE_CHECKING:  # loaded when there is something to do: help and errors come at once
     from polycarve.carving import Carving
@@ -35,7 +35,7 @@ _STATUS = {None: 0, "regions": 3, "time": 3, "interrupt": 130}
 @click.option("--out", type=click.Path(path_type=Path), help="Write the certificate to this file.")
 @click.option("--method", default="auto", show_default=True, help="As for `polycarve carve`.")
 @click.option("--workers", default=1, show_default=True, help="Processes that share the proof.")
-@click.option("--max-seconds", type=float, help="Stop the proof after so long.")
+@click.option("--max-seconds", type=float, help="Stop the carving after so long, and the proof.")
 @click.option("--stop-layer", type=int, help="Prove only the first so many hidden layers.")
 @click.option("--json", "as_json", is_flag=True, help="Print what is proven as JSON.")
 @with_network_options
@@ -61,21 +61,32 @@ def certify(
     Exit status: 0 if the count is proven, 1 if a certificate that is checked is refused, 3 or 130
     if a limit or Ctrl-C left only "at least".
     """
+    context = click.get_current_context()
+    given = {
+        name
+        for name in context.params
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+    }
     if checked is not None:
-        if network is not None or any(place.values()):
-            raise click.UsageError("--check FILE takes no network and no domain: the file has both")
+        if given - {"checked", "as_json"}:
+            raise click.UsageError(
+                "--check FILE takes no network and no domain, for the file has both, and no option "
+                "but --json"
+            )
         return _check(checked, as_json)
     if network is None:
         raise click.UsageError("give a network and a domain, or --check FILE")
-    if out is not None and not out.parent.is_dir():
-        raise DomainError(f"--out {out}: there is no folder {out.parent}.")
+    check_target(out, network)
     from polycarve.splitting.drive import Limits
 
     shows = sys.stderr is not None and sys.stderr.isatty()
     limits = Limits(max_seconds=max_seconds)
     if is_carving(network):
-        if any(place.values()) or stop_layer is not None:
-            raise click.UsageError(f"{network} is a carving: it says its domain and layers itself")
+        if given - {"network", "out", "workers", "max_seconds", "as_json"}:
+            raise click.UsageError(
+                f"{network} is a carving: it says its domain and layers itself, and takes only "
+                f"--out, --workers, --max-seconds and --json"
+            )
         from polycarve.storage import load
 
         carving = load(network)
@@ -89,6 +100,7 @@ def certify(
             method=method,
             stop_layer=stop_layer,
             progress=shows,
+            limits=limits,
         )
     certificate = carving.certify(progress=shows, limits=limits, workers=workers)
     if out is not None and certificate.proved:
@@ -161,6 +173,7 @@ def _describe(certificate: Certificate, file: Path | None) -> None:
             f"{certificate.n_added:,} regions that floating point did not find were added, "
             f"{certificate.n_dropped:,} that are not there were dropped"
         )
-    click.echo(f"proven in {certificate.seconds:.3g} s")
+    if certificate.proved:
+        click.echo(f"proven in {certificate.seconds:.3g} s")
     if file is not None:
         click.echo(f"saved to {file}; check it with: polycarve certify --check {file}")

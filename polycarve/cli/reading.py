@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycarve.errors import MissingDependencyError, NetworkError
+from polycarve.errors import MissingDependencyError, NetworkError, StorageError
 
 if TYPE_CHECKING:
     from polycarve.networks import Network
@@ -58,6 +59,20 @@ def read_network(
     raise NetworkError(
         f"{path}: networks are read from .npz (W0, b0, W1, b1, ...), .onnx and torch's .pt files."
     )
+
+
+def check_target(out: Path | None, source: Path) -> None:
+    """Refuse an ``--out`` that cannot be written, or is what is read, before the work is done."""
+    if out is None:
+        return
+    if not out.parent.is_dir():
+        raise StorageError(f"--out {out}: there is no folder {out.parent}.")
+    if out.exists() and not out.is_file():
+        raise StorageError(f"--out {out} cannot be written: it is not a regular file.")
+    if not os.access(out.parent, os.W_OK):
+        raise StorageError(f"--out {out} cannot be written: the folder {out.parent} is read-only.")
+    if out.exists() and source.exists() and out.samefile(source):
+        raise StorageError(f"--out {out} is the file that is read. Give another name.")
 
 
 def _read_torch(path: Path, trust_pickle: bool) -> Network:

@@ -206,7 +206,8 @@ def _refuse_underflow(
             rows = (lost & (part.float64 == 0.0)).any(axis=1)
         else:
             reach = np.maximum(np.abs(frame.lower.float64), np.abs(frame.upper.float64))
-            size = np.abs(part.float64) @ reach + np.abs(constant.float64)
+            with np.errstate(over="ignore"):  # to infinity, which is not small
+                size = np.abs(part.float64) @ reach + np.abs(constant.float64)
             rows = (lost * (_SMALL * reach)).max(axis=1, initial=0.0) > 2.0**-60 * size
             tiny = np.flatnonzero(size < _SMALL)
             rows[tiny] = (part.numerators[tiny] != 0).any(axis=1)

@@ -91,6 +91,10 @@ def test_options(args: tuple[str, ...], status: int, regions: int | None, tmp_pa
         ((MOONS,), "give one domain"),
         ((MOONS, "--check", "c.gz"), "--check FILE takes no network"),
         (("--check", "c.gz", "--space"), "--check FILE takes no network"),
+        (("--check", "c.gz", "--out", "d.gz"), "no option but --json"),
+        (("--check", "c.gz", "--workers", "1"), "no option but --json"),
+        ((MOONS, *BOX, "--out", "."), "it is not a regular file"),
+        ((MOONS, *BOX, "--out", MOONS), "is the file that is read"),
         ((MOONS, *BOX, "--out", "nowhere/c.gz"), "there is no folder"),
         ((MOONS, *BOX, "--workers", "0"), "workers is 0"),
         (("none.npz", *BOX), "no such file"),
@@ -106,6 +110,33 @@ def test_bad_usage(args: tuple[str, ...], message: str) -> None:
 def test_a_carving_says_its_domain(tmp_path: Path) -> None:
     path = tmp_path / "carving.npz"
     pc.carve(*damage.PLACES["fig19"]()).save(path)
-    done = run(str(path), "--space")
-    assert done.exit_code == 2
-    assert "it says its domain" in done.stderr
+    before = path.read_bytes()
+    for more, says in [
+        (["--space"], "it says its domain"),
+        (["--method", "simplex"], "it says its domain"),
+        (["--stop-layer", "1"], "it says its domain"),
+        (["--relu-last"], "it says its domain"),
+        (["--out", str(path)], "is the file that is read"),
+    ]:
+        done = run(str(path), *more)
+        assert done.exit_code == 2
+        assert says in done.stderr
+    assert path.read_bytes() == before
+
+
+def test_time_is_for_the_carving_too() -> None:
+    network = str(cases.DATA / "networks" / "rand_8-16-16.npz")  # a million regions
+    done = run(network, "--box", "-1", "1", "--max-seconds", "0.01", "--json")
+    assert done.exit_code == 3, done.stderr
+    found = json.loads(done.stdout)
+    assert not found["complete"]
+
+
+def test_the_network_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "moons.npz"
+    path.write_bytes(Path(MOONS).read_bytes())
+    for verb in ("carve", "certify"):
+        done = CliRunner().invoke(main, [verb, str(path), *BOX, "--out", str(path)])
+        assert done.exit_code == 2
+        assert "is the file that is read" in done.stderr
+        assert path.read_bytes() == Path(MOONS).read_bytes()

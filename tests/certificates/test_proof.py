@@ -445,9 +445,9 @@ def test_a_worker_that_was_stopped_proves_no_more_than_it_did(
     carving = pc.carve(case.network, case.box, stop_layer=2)
     real, runs = sharing.prove_run, []
 
-    def interrupted(work: Any, run: range) -> Any:
+    def interrupted(work: Any, run: range, clock: Any) -> Any:
         runs.append(run)
-        outcome = real(work, run)
+        outcome = real(work, run, clock)
         if len(runs) == 2:
             del outcome.leaves[-3:]
             outcome.is_stopped = True
@@ -458,7 +458,7 @@ def test_a_worker_that_was_stopped_proves_no_more_than_it_did(
         certificate = carving.certify(executor=pool)
     assert certificate.carving.stop_reason == "interrupt"
     assert not certificate.complete
-    assert len(certificate.carving) == runs[1].stop - 3
+    assert runs[1].stop - 3 <= len(certificate.carving) <= len(carving) - 3
     assert certificate.check() == certificate.theorem
 
 
