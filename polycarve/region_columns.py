@@ -120,7 +120,10 @@ class RegionColumns:
         return self._facets
 
     def facet_sources(self) -> FacetSources:
-        """Return ``offsets`` and ``source`` of `facet_columns`, which may be quicker alone."""
+        """Return ``offsets`` and ``source`` of `facet_columns`, which are quicker to have alone.
+
+        And of which regions each facet is known to lie on one neuron's hyperplane only.
+        """
         if self._kept_cells is not None or "_cells" in self.__dict__:
             cells = self._known_cells
             if cells is not None:
